@@ -1,0 +1,1 @@
+"""Command line: the parser and one module a command."""

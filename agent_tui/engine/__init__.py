@@ -1,0 +1,1 @@
+"""The interactive loop and the session it drives; knows no screen."""

@@ -1,0 +1,1 @@
+"""One-shot mode for scripts."""

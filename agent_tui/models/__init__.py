@@ -1,0 +1,1 @@
+"""Dialects and transports of the model providers."""

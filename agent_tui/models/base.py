@@ -1,0 +1,136 @@
+"""What a model adapter takes and gives: the request, stream parts, classed errors.
+
+The engine imports this module and no other of `agent_tui.models`.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, Protocol
+
+from context.items import ModelOrigin, Part, StopReason, Usage
+from context.view import View
+
+
+class ErrorKind(StrEnum):
+    """Classes of model failures; which of them retry or fall back is decided in `retry`."""
+
+    TIMEOUT = "timeout"
+    STALLED = "stalled"  # the stream went silent
+    CUT = "cut"  # the connection ended before the response did
+    CONNECTION = "connection"
+    RATE_LIMIT = "rate_limit"
+    QUOTA = "quota"
+    OVERLOADED = "overloaded"
+    UNAVAILABLE = "unavailable"
+    BAD_REQUEST = "bad_request"
+    CONTEXT_OVERFLOW = "context_overflow"
+    AUTH = "auth"
+    REFUSAL = "refusal"
+    MALFORMED = "malformed"  # the response cannot be understood
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelError:
+    """A failed model call, as a value; `message` is one line for people and never holds a key."""
+
+    kind: ErrorKind
+    message: str
+    http_status: int | None = None
+    retry_after_s: float | None = None
+    context_window: int | None = None  # the limit the provider stated with CONTEXT_OVERFLOW
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """One request; the adapter turns it into bytes, and the same request gives the same bytes."""
+
+    view: View
+    model: str
+    max_output_tokens: int | None = None
+    effort: str | None = None  # reasoning effort: minimal, low, medium, high
+    tool_choice: Literal["auto", "none"] = "auto"
+    output_schema: str | None = None  # JSON Schema text the final answer must fit
+    cache_key: str = ""  # the session id
+    idle_timeout_s: float = 120.0  # silence in the stream, before the first part as well
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta:
+    """A piece of answer text; `offset` counts characters of the answer before it."""
+
+    text: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasoningDelta:
+    """A piece of reasoning text."""
+
+    text: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallProgress:
+    """Arguments of a call are being written; nothing of it may run yet."""
+
+    index: int
+    tool: str
+    arguments_chars: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed:
+    """The response is whole; last part of a good stream.
+
+    Calls carry `call_id` equal to `provider_id`; the engine gives them ids of its own on ingest.
+    """
+
+    parts: tuple[Part, ...]
+    stop: StopReason
+    usage: Usage
+    origin: ModelOrigin
+    response_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """The response will not come; last part of a failed stream. Nothing of it may enter the log."""
+
+    error: ModelError
+
+
+StreamPart = TextDelta | ReasoningDelta | CallProgress | Completed | Failed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelInfo:
+    """What is known of a model; prices are USD per million tokens, None where unknown."""
+
+    provider: str
+    model: str
+    context_window: int
+    max_output: int
+    price_input: float | None = None
+    price_output: float | None = None
+    price_cache_read: float | None = None
+    price_cache_write: float | None = None
+    images: bool = False
+    reasoning: bool = False
+    known: bool = True  # False: a safe default is in use
+
+
+class Model(Protocol):
+    """One model behind one dialect."""
+
+    @property
+    def info(self) -> ModelInfo:
+        """What is known of the model; changes only by `with_window`-like configuration."""
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[StreamPart]:
+        """Send and yield parts; ends with exactly one `Completed` or `Failed`, and never raises
+        but for cancellation, which closes the connection. Does not retry."""
+
+    def body(self, request: ModelRequest) -> bytes:
+        """The exact bytes `stream` would send (`debug request`); raises nothing."""

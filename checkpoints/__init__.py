@@ -1,0 +1,1 @@
+"""Everything that lets one come back: session records, workspace checkpoints, rollback."""

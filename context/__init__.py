@@ -1,0 +1,1 @@
+"""What the log holds and what of it a model sees; imports nothing else of ours."""

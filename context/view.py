@@ -1,0 +1,61 @@
+"""The view: what is sent to a model, as protocol units (design a.1, a.2). Types; `units` builds it."""
+
+from dataclasses import dataclass
+
+from context.items import Item, NoticeItem, ResponseItem, ResultItem, ToolSchema, UserItem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserUnit:
+    """One user item; `notices` are runtime lines that follow it."""
+
+    item: UserItem
+    notices: tuple[NoticeItem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExchangeUnit:
+    """One response with calls and exactly one result for each, in the order of the calls."""
+
+    response: ResponseItem
+    results: tuple[ResultItem, ...]
+    notices: tuple[NoticeItem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalUnit:
+    """A response without calls."""
+
+    response: ResponseItem
+    notices: tuple[NoticeItem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeUnit:
+    """A sticky notice, or one that follows no unit."""
+
+    notice: NoticeItem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryUnit:
+    """The product of the newest compaction epoch; at most one is visible."""
+
+    id: str
+    text: str
+
+
+Unit = UserUnit | ExchangeUnit | FinalUnit | NoticeUnit | SummaryUnit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """Everything of one request that comes from us, in wire order: tools, system, project, units."""
+
+    system: str  # frozen at session start
+    tools: tuple[ToolSchema, ...]  # sorted by name, never changed in a session
+    project: str  # pinned project instructions (AGENTS.md); empty where there are none
+    units: tuple[Unit, ...]
+
+
+Log = tuple[Item, ...]

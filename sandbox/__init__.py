@@ -1,0 +1,1 @@
+"""Runs commands inside namespaces, bubblewrap and seccomp; imports nothing else of ours."""

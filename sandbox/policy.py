@@ -1,0 +1,41 @@
+"""What a command may touch: the one description that bwrap arguments, seccomp, environment and
+limits are made from. Pure data, decided before anything is spawned."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+
+class Mode(StrEnum):
+    """How far a command may reach."""
+
+    READ_ONLY = "read-only"
+    WORKSPACE_WRITE = "workspace-write"
+    OFF = "off"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Resource limits of one command and everything it starts."""
+
+    tasks: int = 1024
+    memory_bytes: int | None = None  # None: 75 % of the memory free at start
+    file_size_bytes: int = 4 * 2**30
+    tmp_bytes: int = 2 * 2**30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """The sandbox of one command. Paths are absolute and resolved; none comes from the model."""
+
+    mode: Mode
+    workspace: Path
+    state_dir: Path  # the agent's own; never visible inside
+    extra_roots: tuple[Path, ...] = ()  # writable beside the workspace
+    readable: tuple[Path, ...] = ()  # visible read-only beyond the built-in allow list
+    writable: tuple[Path, ...] = ()  # granted for one command by an approval
+    network: bool = False
+    git_lane: bool = False  # `.git` writable but for what git executes
+    config_dir: Path | None = None  # the agent's own configuration; never writable inside
+    mask_env_files: bool = True  # `.env*` in the workspace read as empty
+    limits: Limits = Limits()

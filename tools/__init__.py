@@ -1,0 +1,1 @@
+"""The tools the model can call; imports `sandbox` only."""

@@ -1,0 +1,1 @@
+"""Understanding of shell command lines for approvals and parallelism."""

@@ -1,0 +1,1 @@
+"""From bytes of a command to the text a model may see."""

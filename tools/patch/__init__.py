@@ -1,0 +1,1 @@
+"""The `apply_patch` grammar and its byte-exact application."""
