@@ -1,0 +1,205 @@
+"""The engine's nouns: configuration, session parts, states, end reasons. Pure data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal
+
+from sandbox.policy import Limits, Mode
+
+SCHEMA = 1  # version of events on the wire and in the store
+
+
+class ApprovalPolicy(StrEnum):
+    """When a call asks."""
+
+    UNTRUSTED = "untrusted"  # everything that is not provably read-only asks
+    ON_REQUEST = "on-request"  # the sandbox decides; leaving it asks
+    NEVER = "never"  # nothing can ask; what would have to is refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budgets:
+    """Limits of a session, None for no limit (design d.1)."""
+
+    max_turns: int | None = None  # model responses
+    max_tool_calls: int | None = None
+    max_tokens: int | None = None
+    max_cost_usd: float | None = None
+    timeout_s: float | None = None  # active time
+    max_idle_steps: int | None = 12  # consecutive steps without progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelChoice:
+    """Which model, reached how; the key itself is never part of a record."""
+
+    provider: str
+    model: str
+    api: Literal["responses", "chat", "messages", "demo"]
+    base_url: str = ""
+    api_key_env: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    context_window: int = 32_000
+    max_output: int = 4_096
+    effort: str | None = None
+
+    @property
+    def name(self) -> str:
+        """`PROVIDER/MODEL`."""
+        return f"{self.provider}/{self.model}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Effective settings of one start; immutable, each value's layer in `origins`."""
+
+    workspace: Path
+    state_dir: Path
+    config_dir: Path
+    model: ModelChoice | None
+    extra_roots: tuple[Path, ...] = ()
+    sandbox: Mode = Mode.WORKSPACE_WRITE
+    network: bool = False
+    approval: ApprovalPolicy = ApprovalPolicy.ON_REQUEST
+    interactive: bool = True
+    limits: Limits = Limits()
+    budgets: Budgets = Budgets()
+    ephemeral: bool = False
+    checkpoints: bool = True
+    require_checkpoints: bool = False
+    verify: str | None = None
+    output_schema: str | None = None  # JSON Schema text
+    on_lost_result: Literal["report", "rollback", "stop"] = "report"
+    answers: tuple[str, ...] = ()
+    interface: Mapping[str, str] = field(default_factory=dict)  # theme, glyphs, motion, mouse …
+    origins: Mapping[str, str] = field(default_factory=dict)  # key → layer
+
+
+class TaskStatus(StrEnum):
+    """States of a task (design b.2); the last three have no exits."""
+
+    CREATED = "created"
+    PENDING = "pending"
+    RUNNING = "running"
+    WAITING_APPROVAL = "waiting_approval"
+    WAITING_INPUT = "waiting_input"
+    WAITING_TOOL = "waiting_tool"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class CallState(StrEnum):
+    """States of a call before it has an outcome; outcomes are `tools.types.OutcomeStatus`."""
+
+    PROPOSED = "proposed"
+    VALIDATED = "validated"
+    AWAITING_APPROVAL = "awaiting_approval"
+    AUTHORISED = "authorised"
+    STARTED = "started"
+    ENDED = "ended"
+    ANSWERED = "answered"
+
+
+class EndReason(StrEnum):
+    """Why a run ended; the total list."""
+
+    COMPLETED = "completed"
+    COMPLETED_UNVERIFIED = "completed_unverified"
+    CONTRACT_UNMET = "contract_unmet"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+    CRASHED = "crashed"
+    BUDGET_TURNS = "budget_turns"
+    BUDGET_TOOLS = "budget_tools"
+    BUDGET_TIME = "budget_time"
+    BUDGET_TOKENS = "budget_tokens"
+    BUDGET_COST = "budget_cost"
+    COST_UNKNOWN = "cost_unknown"
+    CONTEXT_EXHAUSTED = "context_exhausted"
+    LOOP_DETECTED = "loop_detected"
+    MODEL_UNAVAILABLE = "model_unavailable"
+    MODEL_REJECTED = "model_rejected"
+    APPROVAL_UNAVAILABLE = "approval_unavailable"
+    CHECKPOINT_UNAVAILABLE = "checkpoint_unavailable"
+    STATE_UNWRITABLE = "state_unwritable"
+    INTERNAL_ERROR = "internal_error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndFacts:
+    """Exit code and sentence of an end reason; the sentence is shown as it stands."""
+
+    exit_code: int
+    sentence: str
+
+
+END_FACTS: Mapping[EndReason, EndFacts] = {
+    EndReason.COMPLETED: EndFacts(exit_code=0, sentence="done"),
+    EndReason.COMPLETED_UNVERIFIED: EndFacts(exit_code=0, sentence="done, not verified"),
+    EndReason.CONTRACT_UNMET: EndFacts(exit_code=6, sentence="the completion contract was not met"),
+    EndReason.CANCELLED: EndFacts(exit_code=130, sentence="cancelled"),
+    EndReason.INTERRUPTED: EndFacts(exit_code=130, sentence="interrupted; the session can be resumed"),
+    EndReason.CRASHED: EndFacts(exit_code=1, sentence="the process ended without warning"),
+    EndReason.BUDGET_TURNS: EndFacts(exit_code=3, sentence="the turn limit was reached"),
+    EndReason.BUDGET_TOOLS: EndFacts(exit_code=3, sentence="the tool call limit was reached"),
+    EndReason.BUDGET_TIME: EndFacts(exit_code=3, sentence="the time limit was reached"),
+    EndReason.BUDGET_TOKENS: EndFacts(exit_code=3, sentence="the token limit was reached"),
+    EndReason.BUDGET_COST: EndFacts(exit_code=3, sentence="the cost limit was reached"),
+    EndReason.COST_UNKNOWN: EndFacts(
+        exit_code=3, sentence="a cost limit is set but the price of the model is unknown"
+    ),
+    EndReason.CONTEXT_EXHAUSTED: EndFacts(exit_code=3, sentence="the context window is full"),
+    EndReason.LOOP_DETECTED: EndFacts(exit_code=3, sentence="the run repeated itself without progress"),
+    EndReason.MODEL_UNAVAILABLE: EndFacts(exit_code=1, sentence="the model could not be reached"),
+    EndReason.MODEL_REJECTED: EndFacts(exit_code=1, sentence="the model provider refused the request"),
+    EndReason.APPROVAL_UNAVAILABLE: EndFacts(
+        exit_code=4, sentence="approvals were needed and nobody could give them"
+    ),
+    EndReason.CHECKPOINT_UNAVAILABLE: EndFacts(
+        exit_code=5, sentence="a checkpoint was required and could not be taken"
+    ),
+    EndReason.STATE_UNWRITABLE: EndFacts(exit_code=5, sentence="the session store could not be written"),
+    EndReason.INTERNAL_ERROR: EndFacts(exit_code=1, sentence="an internal error ended the run"),
+}
+
+
+class Decision(StrEnum):
+    """What a person said to an approval."""
+
+    ONCE = "once"
+    SESSION = "session"
+    RULE = "rule"  # saved for the workspace
+    EDIT = "edit"
+    DENY = "deny"
+    DENY_AND_PAUSE = "deny_and_pause"
+
+
+class InputKind(StrEnum):
+    """What a submitted message is meant for (design e.1)."""
+
+    PROMPT = "prompt"
+    STEER = "steer"
+    QUEUE = "queue"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanStep:
+    """One line of the model's plan."""
+
+    text: str
+    status: Literal["pending", "in_progress", "completed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxStatus:
+    """What the start-up probe found, for the status line and `doctor`."""
+
+    available: bool
+    mode: Mode
+    network: bool
+    detail: str = ""  # what is missing and how to get it
+    lost: tuple[str, ...] = ()  # protections that this machine cannot give

@@ -1,0 +1,151 @@
+"""Checkpoints of the workspace as the engine and the commands see them. Pure data."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal
+
+ChangeKind = Literal["A", "M", "D", "R", "X"]  # added, modified, deleted, renamed, mode only
+
+
+class Phase(StrEnum):
+    """The moment a checkpoint belongs to."""
+
+    TURN_START = "turn_start"
+    BEFORE_CALL = "before_call"
+    AFTER_CALL = "after_call"
+    TURN_END = "turn_end"
+    BEFORE_ROLLBACK = "before_rollback"
+
+
+class Author(StrEnum):
+    """Who made a change, as far as it can be told."""
+
+    AGENT = "agent"
+    TERMINAL = "terminal"  # a live exec session, or external: cannot be told apart
+    EXTERNAL = "external"
+    ROLLBACK = "rollback"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """One changed path; `path` is relative to the workspace, undecodable bytes as surrogates."""
+
+    path: str
+    kind: ChangeKind
+    added: int | None = None  # lines; None for binary, links and modes
+    removed: int | None = None
+    old_path: str | None = None
+    detail: str = ""  # "binary, 14 KB → 15 KB", "mode 644 → 755", "link v1 → v2"
+    author: Author = Author.AGENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uncovered:
+    """A path that a checkpoint does not hold, and why."""
+
+    path: str
+    reason: str  # "14 MB, larger than 10 MiB", "unreadable", "socket" …
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Why a checkpoint is taken: recorded with it and shown in lists."""
+
+    phase: Phase
+    session: str
+    turn: int = 0
+    step: int = 0
+    call_id: str = ""
+    tool: str = ""
+    summary: str = ""  # the command or paths, one line
+    model: str = ""
+    touched: tuple[str, ...] = ()  # paths a file tool is about to write, whatever the ignore rules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """A recorded state of the workspace that can be restored."""
+
+    id: str  # SESSION/SEQ, never changes
+    session: str
+    seq: int
+    created_at: float  # UTC seconds
+    cause: Cause
+    tree: str  # object id of the content
+    changes: tuple[FileChange, ...] = ()  # since the checkpoint before it in this session
+    uncovered: tuple[Uncovered, ...] = ()
+    broken: str = ""  # why it cannot be restored any more; empty: it can
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """State of the checkpoint engine for the status line."""
+
+    state: Literal["ok", "importing", "file_tools_only", "off", "failed"]
+    detail: str = ""
+    done_files: int = 0
+    total_files: int = 0
+
+
+Action = Literal["write", "delete", "mode", "link", "mkdir", "rmdir"]
+Choice = Literal["keep", "take", "merge"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One step of a rollback."""
+
+    action: Action
+    path: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """A path whose last change since the target is not the agent's; kept unless chosen otherwise."""
+
+    path: str
+    author: Author
+    changed_at: float | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackPlan:
+    """The exact list of what a rollback would do; nothing has been changed yet."""
+
+    target: str  # checkpoint id
+    operations: tuple[Operation, ...]
+    conflicts: tuple[Conflict, ...]
+    kept: tuple[str, ...] = ()  # files not made by the agent: they stay
+    uncovered: tuple[Uncovered, ...] = ()
+    head_moved: str = ""  # "main 1a2b3c4 → 5d6e7f8" when the user's HEAD moved since
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackResult:
+    """What a rollback did; `undo` is the checkpoint taken before it, the target of a redo."""
+
+    target: str
+    undo: str
+    changed: tuple[FileChange, ...]
+    kept: tuple[str, ...]
+    mismatches: tuple[str, ...] = ()  # paths whose verification failed
+    merged_with_markers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceKey:
+    """Identity of a workspace root in the state directory: device, inode and real path."""
+
+    root: Path
+    key: str
+
+
+class CheckpointError(Exception):
+    """A checkpoint or rollback cannot be had; the text says what, where and what to do."""
+
+
+class WorkspaceBusy(CheckpointError):
+    """Another process holds the workspace lock; the text names it."""

@@ -1,0 +1,184 @@
+"""What a tool is, what a call of it may touch, and what came of it. Pure data and two protocols."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from sandbox.policy import Policy
+
+Arguments = Mapping[str, Any]  # JSON from the model, valid against the tool's schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathSet:
+    """Resolved paths, or everything; containment of directories counts as overlap."""
+
+    everything: bool = False
+    paths: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effects:
+    """What a call may do. The default is the most that a tool can do: undeclared = writes all."""
+
+    reads: PathSet = PathSet(everything=True)
+    writes: PathSet = PathSet(everything=True)
+    network: bool = True
+    exclusive: bool = False  # needs the person; never shares a wave
+    idempotent: bool = False  # may be run again after a lost result
+    terminal: str | None = None  # the exec session it needs
+
+
+READS_NOTHING = Effects(reads=PathSet(), writes=PathSet(), network=False, idempotent=True)
+
+
+class CallClass(StrEnum):
+    """What the gate has to do with a call before policy and rules are asked."""
+
+    AUTO = "auto"  # provably read-only, or without an effect outside the agent
+    ASK = "ask"
+    REJECT = "reject"  # never runs; the reason is the answer
+
+
+class Grant(StrEnum):
+    """What a call needs beyond the ordinary sandbox, smallest first."""
+
+    NONE = "none"
+    READ_PATH = "read_path"
+    WRITE_PATH = "write_path"
+    HOST = "host"
+    GIT_LANE = "git_lane"
+    NETWORK = "network"
+    NO_SANDBOX = "no_sandbox"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessment:
+    """How approvals see a call. `shown` is exactly what is matched and exactly what runs."""
+
+    action: Literal["command", "edit", "read", "network", "input", "question", "tool"]
+    call_class: CallClass
+    reason: str  # one sentence for a person
+    shown: str  # command line, patch or arguments, complete
+    effects: Effects
+    keys: tuple[str, ...] = ()  # rule keys, one for each sub-command, path or host
+    read_only: bool = False  # may run in the read-only sandbox mode, so needs no checkpoint
+    grant: Grant = Grant.NONE
+    grant_detail: str = ""  # the path or host of the grant
+    hard_line: bool = False  # no mode passes it without a person
+    files: tuple[Path, ...] = ()  # files named for writing; their content is part of the digest
+
+
+class OutcomeStatus(StrEnum):
+    """End states of a call (design b.2)."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    INTERRUPTED = "interrupted"
+    YIELDED = "yielded"  # the process lives on as a terminal
+    DENIED = "denied"
+    INVALID = "invalid"
+    SKIPPED = "skipped"
+    OUTCOME_UNKNOWN = "outcome_unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """A full output kept outside the view."""
+
+    ref: str  # unique in the session, what the model names to read it
+    path: Path
+    size_bytes: int
+    sha256: str = ""
+    mime: str = "text/plain"
+    truncated: bool = False  # the spool cap was reached: head and tail only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenPath:
+    """A path a tool changed by its own hand, relative to the workspace where it lies in it."""
+
+    path: str
+    kind: Literal["A", "M", "D", "R"]
+    old_path: str | None = None
+    added: int = 0
+    removed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a call came to: `text` is all the model sees, `data` the same facts for programs."""
+
+    status: OutcomeStatus
+    text: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+    exit_code: int | None = None
+    signal: str | None = None
+    total_bytes: int = 0
+    omitted_bytes: int = 0
+    complete: bool = True  # False: `text` leaves something out, and says what
+    artifact: Artifact | None = None
+    written: tuple[WrittenPath, ...] = ()
+    terminal: str | None = None  # id of the terminal that lives on, or that this call spoke to
+    denial: str = ""  # what the sandbox refused, told from evidence; empty: nothing known
+    denied_grant: Grant = Grant.NONE  # the smallest grant that would have let it work
+    denied_detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spawned:
+    """Identity of a started process: no signal is ever sent without matching all of it."""
+
+    pid: int
+    started_at_ticks: int  # field 22 of /proc/PID/stat
+    boot_id: str
+    process_group: int
+
+
+class CallSink(Protocol):
+    """What a running tool tells while it runs. Neither method may raise for a full or dead reader."""
+
+    async def spawned(self, process: Spawned) -> None:
+        """Make the identity of the process durable; returns when it is on disk."""
+
+    def output(self, text: str) -> None:
+        """Cleaned live output for display, coalesced by the caller to at most 20 a second."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """One authorised call, ready to run; made by the engine's gate and by nothing else."""
+
+    call_id: str
+    tool: str
+    arguments: Arguments
+    policy: Policy  # the sandbox to run in, grants included
+    spool: Path  # where the full output goes
+    max_output_tokens: int
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """What the model is told of a tool; the description is the `.md` file beside its module."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]  # JSON Schema, an object with `additionalProperties: false`
+
+
+class Tool(Protocol):
+    """One tool. Not to be called but through the registry."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    def assess(self, arguments: Arguments, policy: Policy) -> Assessment:
+        """Effects and approval facts of a call with valid arguments; pure, fast, never raises."""
+
+    async def run(self, invocation: Invocation, sink: CallSink) -> Outcome:
+        """Run to an outcome; failures are outcomes. On cancellation it stops what it started
+        (INT, TERM, KILL ladder) and returns an INTERRUPTED outcome by way of the toolbox."""
