@@ -42,7 +42,7 @@ class SiblingFinder:
 
 
 def _is_ours(module: ModuleType) -> bool:
-    origin = getattr(module, "__file__", None)
+    origin = module.__file__
     if origin is None:
         return False
     return os.path.realpath(os.path.dirname(os.path.dirname(origin))) == os.path.realpath(sibling_root())
@@ -51,7 +51,11 @@ def _is_ours(module: ModuleType) -> bool:
 def _drop_current_directory() -> None:
     """Remove the entry that `-m` and `-c` put first; keep it when it is the checkout we run from."""
     here = os.path.dirname(_PACKAGE_DIR)
-    if sys.path and sys.path[0] in ("", os.getcwd()) and os.path.realpath(sys.path[0] or ".") != os.path.realpath(here):
+    if (
+        sys.path
+        and sys.path[0] in ("", os.getcwd())
+        and os.path.realpath(sys.path[0] or ".") != os.path.realpath(here)
+    ):
         del sys.path[0]
 
 
@@ -61,7 +65,9 @@ def pin() -> None:
         module = sys.modules.get(name)
         if module is not None and not _is_ours(module):
             origin = getattr(module, "__file__", None) or getattr(module, "__path__", "unknown place")
-            raise ImportError(f"agent-tui: `{name}` is already loaded from {origin}; start agent-tui in its own process")
+            raise ImportError(
+                f"agent-tui: `{name}` is already loaded from {origin}; start agent-tui in its own process"
+            )
     _drop_current_directory()
     if not any(getattr(finder, "__name__", "") == SiblingFinder.__name__ for finder in sys.meta_path):
         sys.meta_path.insert(0, SiblingFinder)

@@ -147,5 +147,5 @@ class CheckpointError(Exception):
     """A checkpoint or rollback cannot be had; the text says what, where and what to do."""
 
 
-class WorkspaceBusy(CheckpointError):
+class WorkspaceBusyError(CheckpointError):
     """Another process holds the workspace lock; the text names it."""

@@ -20,7 +20,7 @@ class DecodeError(ValueError):
 
 def encode(value: Any) -> JsonValue:
     """Give the JSON-ready form of a record; dataclasses become objects with their name in `type`."""
-    if value is None or isinstance(value, bool | int | float | str) and not isinstance(value, Enum):
+    if value is None or (isinstance(value, bool | int | float | str) and not isinstance(value, Enum)):
         return value
     if isinstance(value, Enum):
         return str(value.value)

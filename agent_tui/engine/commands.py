@@ -1,0 +1,198 @@
+"""The one queue into the engine. Each docstring names the event that answers."""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal, Protocol
+
+from agent_tui.engine.events import Event
+from agent_tui.engine.types import Decision, InputKind
+from context.items import Image
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submit:
+    """A message: `InputAccepted`, or `Refused`. PROMPT starts a turn when idle and steers otherwise."""
+
+    text: str
+    images: tuple[Image, ...] = ()
+    kind: InputKind = InputKind.PROMPT
+    now: bool = False  # steer now: waves not started are skipped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditPending:
+    """Change a pending message: `InputEdited`; with `text` None take it back: `InputReturned`."""
+
+    input_id: str
+    text: str | None
+    kind: InputKind | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decide:
+    """Answer an approval: `ApprovalDecided`; a second answer is `Refused`."""
+
+    approval_id: str
+    decision: Decision
+    digest: str  # of what was shown; another one is `Refused`
+    feedback: str = ""
+    edited: str = ""  # arguments (JSON) or command text with `Decision.EDIT`
+    grant: str = ""  # the wider grant chosen with `g`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """Answer a question: `QuestionAnswered`; None leaves it without an answer."""
+
+    question_id: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settle:
+    """Choose for a lost result: `CallEnded` with the outcome."""
+
+    question_id: str
+    choice: Literal["keep", "rollback", "again", "stop"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interrupt:
+    """Stop now: `TurnEnded` (interrupted); `force` kills process groups at once."""
+
+    force: bool = False
+    why: str = "interrupted by user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """Stop at the next boundary: `TaskChanged` (paused)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Continue:
+    """Go on with a paused task: `TurnStarted`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunShell:
+    """The person's own `!` command, sandboxed: call events; `to_context` adds a notice for the model."""
+
+    command: str
+    to_context: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TerminalInput:
+    """The person types into a live terminal, resizes or stops it: `CallOutput`, `TerminalChanged`."""
+
+    terminal: str
+    chars: str = ""
+    signal: str = ""
+    columns: int = 0
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compact:
+    """Compact now: `CompactionEnded`; `undo` takes the newest epoch back."""
+
+    focus: str = ""
+    undo: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollback:
+    """Go back: `RolledBack` or `Refused`."""
+
+    checkpoint_id: str
+    mode: Literal["files", "conversation", "both"] = "both"
+    paths: tuple[str, ...] = ()
+    choices: Mapping[str, str] = field(default_factory=dict)  # conflict path → keep, take, merge
+    default_choice: Literal["keep", "take", "merge", "abort"] = "keep"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redo:
+    """Undo the last rollback: `RolledBack`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Set:
+    """Change a setting of the session (`model`, `effort`, `approval`, `sandbox`, `network`,
+    `add_dir`, `title`): `StatusChanged` or `Refused`."""
+
+    key: str
+    value: str
+
+
+class Subject(StrEnum):
+    """What can be inspected; the data is the JSON-ready form of the type named."""
+
+    CHECKPOINTS = "checkpoints"  # list of checkpoints.types.Checkpoint, newest first
+    ROLLBACK_PLAN = "rollback_plan"  # checkpoints.types.RollbackPlan; args id, mode, paths
+    DIFF = "diff"  # unified diff text; args: call | turn | session | checkpoint
+    SESSIONS = "sessions"  # list of objects id, title, workspace, updated_at, turns, live
+    CONTEXT = "context"  # object: part → tokens
+    COST = "cost"  # object: scope → usage and USD
+    GRANTS = "grants"  # list of objects id, scope, rule; with args remove=ID removes it
+    TERMINALS = "terminals"  # list of objects id, command, state, started_at, tail
+    OUTPUT = "output"  # text of an artifact; args ref, start_line, end_line
+    FILES = "files"  # list of paths for @ mentions
+    SETTINGS = "settings"  # object: key → value and origin
+    TRANSCRIPT = "transcript"  # durable events from args after=SEQ
+    REQUEST = "request"  # the exact next request body
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspect:
+    """Ask for facts without changing anything: `Inspected` with this command's id, or `Refused`."""
+
+    subject: Subject
+    args: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shutdown:
+    """End the process cleanly, within 2 s: `SessionClosed`."""
+
+    why: str = "quit"
+
+
+CommandBody = (
+    Submit
+    | EditPending
+    | Decide
+    | Answer
+    | Settle
+    | Interrupt
+    | Pause
+    | Continue
+    | RunShell
+    | TerminalInput
+    | Compact
+    | Rollback
+    | Redo
+    | Set
+    | Inspect
+    | Shutdown
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One command; `id` is chosen by the front end and echoed as the `cause` of what it leads to."""
+
+    id: str
+    body: CommandBody
+
+
+class Engine(Protocol):
+    """All that a front end holds."""
+
+    def send(self, command: Command) -> None:
+        """Put a command in the queue; never blocks, never raises; refusal is an event."""
+
+    def events(self) -> AsyncIterator[Event]:
+        """A new reader of the stream, from now on; durable events are never dropped for it."""

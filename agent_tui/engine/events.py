@@ -1,0 +1,500 @@
+"""The one typed stream out of the engine.
+
+Two grades. Durable events are the ledger: written before anything acts on them, delivered to every
+reader in order, and together with the log's items all that a session is rebuilt from. Transient
+events (`TRANSIENT`) are for display: they may be merged or dropped, and are never stored.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agent_tui.engine.types import (
+    CallState,
+    Decision,
+    EndReason,
+    InputKind,
+    PlanStep,
+    SandboxStatus,
+    TaskStatus,
+)
+from checkpoints.types import Checkpoint, FileChange, Health, RollbackResult
+from context.items import Image, Usage
+from tools.types import Assessment, Outcome, Spawned
+
+# --- session -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionStarted:
+    """First event of a session, and again with `resumed` of each process that continues it."""
+
+    session_id: str
+    workspace: str
+    model: str
+    system: str = ""  # the frozen system text; only the first one counts
+    project: str = ""
+    boot_id: str = ""
+    resumed: bool = False
+    forked_from: str = ""
+    settings: Mapping[str, str] | None = None  # shown when they differ at resume
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusChanged:
+    """Transient. Facts of the status line; None means unchanged."""
+
+    sandbox: SandboxStatus | None = None
+    undo: Health | None = None
+    model: str | None = None
+    effort: str | None = None
+    approval: str | None = None
+    context_used: int | None = None  # tokens
+    context_window: int | None = None
+    cost_usd: float | None = None  # None: unchanged or unknown
+    branch: str | None = None
+    terminals: int | None = None
+    activity: str | None = None  # "thinking", "answering", "running", "compacting", "" for idle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeRaised:
+    """Something the person should know; `to_model` says that the model was told too."""
+
+    text: str
+    level: Literal["info", "warning", "error"] = "info"
+    to_model: bool = False
+
+
+# --- input -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputAccepted:
+    """A message is in the inbox, durably; followed by exactly one of Delivered or Returned."""
+
+    input_id: str
+    kind: InputKind
+    text: str
+    images: tuple[Image, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputEdited:
+    """A pending message has new text."""
+
+    input_id: str
+    text: str
+    kind: InputKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputDelivered:
+    """The message is now item `item_id` of the log; same transaction as that item."""
+
+    input_id: str
+    item_id: str
+    step: int  # the step it is seen by
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputReturned:
+    """The message was taken back, undelivered; its text belongs in the editor again."""
+
+    input_id: str
+    text: str
+    reason: str
+
+
+# --- runs and steps ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskChanged:
+    """A task has a new state; only legal edges occur."""
+
+    task_id: str
+    status: TaskStatus
+    cause: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStarted:
+    """A run began; ended by exactly one `TurnEnded`, by a later process if this one is killed."""
+
+    task_id: str
+    run_id: str
+    attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepStarted:
+    """A model request goes out; `view_id` names the compaction epoch it uses."""
+
+    step_id: str
+    number: int
+    view_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextStreamed:
+    """Transient. A piece of the answer of the current step; `offset` counts characters before it."""
+
+    step_id: str
+    text: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasoningStreamed:
+    """Transient. A piece of reasoning of the current step."""
+
+    step_id: str
+    text: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallDrafted:
+    """Transient. The model is writing the arguments of a call."""
+
+    step_id: str
+    tool: str
+    arguments_chars: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryScheduled:
+    """Transient. A model call failed and is sent again, the same bytes, after `delay_s`."""
+
+    attempt: int
+    attempts: int
+    delay_s: float
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseEnded:
+    """A response is whole and on disk with its calls (the item has the same id); text is final."""
+
+    step_id: str
+    item_id: str
+    text: str
+    reasoning: str
+    reasoning_s: float
+    usage: Usage
+    cost_usd: float | None
+    reserved_calls: int
+    interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnEnded:
+    """The run is over: one reason, one sentence, what changed, what is left."""
+
+    run_id: str
+    reason: EndReason
+    sentence: str
+    exit_code: int
+    usage: Usage
+    cost_usd: float | None
+    steps: int
+    duration_s: float
+    changes: tuple[FileChange, ...] = ()
+    text: str = ""  # the final answer
+    error: str = ""
+    last_check: str = ""
+
+
+# --- calls -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallProposed:
+    """The model asked for a call; same transaction as its response item."""
+
+    call_id: str
+    step_id: str
+    tool: str
+    arguments: str  # as sent
+    shown: str = ""  # what a card names: command, paths, pattern
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallChanged:
+    """A call has a new state before it starts."""
+
+    call_id: str
+    state: CallState
+    detail: str = ""  # "for your approval", "for the call before it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallStarted:
+    """The call is about to run; on disk before it does (design b.3)."""
+
+    call_id: str
+    attempt: int
+    arguments_sha256: str
+    cwd: str
+    sandbox: str  # the profile in words, such as "workspace, net off"
+    spool: str
+    boot_id: str
+    checkpoint_id: str = ""
+    written_before: Mapping[str, str] | None = None  # path → hash, for reconciling file writes
+    written_after: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallSpawned:
+    """A process of the call exists."""
+
+    call_id: str
+    process: Spawned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOutput:
+    """Transient. Cleaned live output of a running call or terminal."""
+
+    call_id: str
+    text: str
+    terminal: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallEnded:
+    """The final outcome of a call, once; the model sees it only after this is on disk."""
+
+    call_id: str
+    tool: str
+    outcome: Outcome
+    changes: tuple[FileChange, ...]
+    external: tuple[FileChange, ...]  # changed meanwhile by others
+    duration_s: float  # waiting for approval not included
+    checkpoint_id: str = ""
+    uncovered: tuple[str, ...] = ()
+    edited: str = ""  # arguments a person put in place of the model's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointTaken:
+    """A checkpoint exists; before the call it protects."""
+
+    checkpoint: Checkpoint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TerminalChanged:
+    """A live process of `exec_command` began, ended or was lost."""
+
+    terminal: str
+    call_id: str
+    command: str
+    state: Literal["live", "ended", "lost"]
+    exit_code: int | None = None
+    signal: str | None = None
+
+
+# --- questions ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalAsked:
+    """A person must decide; answered by a `Decide` command with this id. Stored before it is asked."""
+
+    approval_id: str
+    call_id: str
+    tool: str
+    assessment: Assessment
+    cwd: str
+    why: str
+    sandbox: str  # what the sandbox will allow, in words
+    digest: str  # over tool, arguments, cwd, profile, pre-images, policy version
+    choices: tuple[Decision, ...]
+    session_key: str = ""  # what `session` would cover, in words
+    rule: str = ""  # the rule that would be saved
+    rule_allows: str = ""
+    first_attempt: str = ""  # what an attempt in the sandbox already changed
+    diff: str = ""  # for edits: unified diff of what would be written
+    expires_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalDecided:
+    """The decision, once for each approval; grants of the session are rebuilt from these."""
+
+    approval_id: str
+    call_id: str
+    decision: Decision
+    by: Literal["person", "rule", "grant", "policy"]
+    scope: str = ""
+    feedback: str = ""
+    edited: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAsked:
+    """`request_user_input`: answered by an `Answer` command with this id."""
+
+    question_id: str
+    call_id: str
+    text: str
+    options: tuple[str, ...]
+    free_text: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAnswered:
+    """The answer, or none when the person left the question."""
+
+    question_id: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostResultAsked:
+    """After a crash: a call that may have run and has no result; answered by `Settle`."""
+
+    question_id: str
+    call_id: str
+    tool: str
+    shown: str
+    started_at: float
+    facts: str  # process gone or alive, output so far, files that differ
+    changes: tuple[FileChange, ...]
+    checkpoint_id: str
+
+
+# --- the rest ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanChanged:
+    """The model's plan as a whole."""
+
+    steps: tuple[PlanStep, ...]
+    explanation: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionStarted:
+    """Transient."""
+
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionEnded:
+    """One epoch is done, or failed and left the old view (`item_id` empty)."""
+
+    item_id: str
+    cause: str
+    tokens_before: int
+    tokens_after: int
+    hidden_units: int
+    shortened_results: int
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolledBack:
+    """Files, conversation or both went back."""
+
+    checkpoint_id: str
+    mode: Literal["files", "conversation", "both"]
+    files: RollbackResult | None
+    item_id: str = ""  # the rollback item, for conversation and both
+    redo_of: str = ""
+    draft: str = ""  # undelivered text for the editor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """Transient. A command was not accepted; `command_id` tells which."""
+
+    command_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspected:
+    """Transient. The answer to an `Inspect` command: plain data, the shape is stated with `Subject`."""
+
+    command_id: str
+    data: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionClosed:
+    """Last event of a process: nothing follows."""
+
+    reason: str
+
+
+Body = (
+    SessionStarted
+    | StatusChanged
+    | NoticeRaised
+    | InputAccepted
+    | InputEdited
+    | InputDelivered
+    | InputReturned
+    | TaskChanged
+    | TurnStarted
+    | StepStarted
+    | TextStreamed
+    | ReasoningStreamed
+    | CallDrafted
+    | RetryScheduled
+    | ResponseEnded
+    | TurnEnded
+    | CallProposed
+    | CallChanged
+    | CallStarted
+    | CallSpawned
+    | CallOutput
+    | CallEnded
+    | CheckpointTaken
+    | TerminalChanged
+    | ApprovalAsked
+    | ApprovalDecided
+    | QuestionAsked
+    | QuestionAnswered
+    | LostResultAsked
+    | PlanChanged
+    | CompactionStarted
+    | CompactionEnded
+    | RolledBack
+    | Refused
+    | Inspected
+    | SessionClosed
+)
+
+TRANSIENT: tuple[type, ...] = (
+    StatusChanged,
+    TextStreamed,
+    ReasoningStreamed,
+    CallDrafted,
+    RetryScheduled,
+    CallOutput,
+    CompactionStarted,
+    Refused,
+    Inspected,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One event: `seq` is monotonic in the session, `cause` the id of what led to it."""
+
+    seq: int
+    at: float  # UTC seconds
+    run_id: str
+    body: Body
+    cause: str = ""  # command, step or call id
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether it is part of the ledger."""
+        return not isinstance(self.body, TRANSIENT)

@@ -1,0 +1,118 @@
+"""What the engine needs from outside, declared by the engine.
+
+Unless stated otherwise a port may block only in `await`, may be cancelled, and raises nothing.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from agent_tui.models.base import Model
+from checkpoints.records import Record
+from checkpoints.types import (
+    Cause,
+    Checkpoint,
+    Choice,
+    FileChange,
+    Health,
+    RollbackPlan,
+    RollbackResult,
+)
+from context.items import ToolSchema
+from sandbox.policy import Policy
+from tools.types import Arguments, Assessment, CallSink, Invocation, Outcome
+
+__all__ = ["Checkpointer", "Clock", "Model", "Records", "Toolbox"]
+
+
+class Clock(Protocol):
+    """Time, so that tests can hold it."""
+
+    def now(self) -> float:
+        """UTC seconds."""
+
+    def monotonic(self) -> float:
+        """Seconds of a clock that never jumps."""
+
+
+class Records(Protocol):
+    """The session store."""
+
+    async def append(self, records: Sequence[Record]) -> int:
+        """On disk when it returns. Raises `RecordsError`: the caller must stop before acting."""
+
+    def read(self) -> AsyncIterator[Record]:
+        """Every record in order. Raises `RecordsError`."""
+
+    async def close(self) -> None: ...
+
+
+class Toolbox(Protocol):
+    """The registry and its executor; holds the terminals. Knows no approvals: the engine's gate
+    is the only caller of `run`."""
+
+    def schemas(self) -> tuple[ToolSchema, ...]:
+        """All tools, sorted by name; constant for a session."""
+
+    def check(self, tool: str, arguments: str) -> Arguments | str:
+        """Parsed and validated arguments, or the text of the answer to an invalid call."""
+
+    def assess(self, tool: str, arguments: Arguments, policy: Policy) -> Assessment:
+        """How the gate sees a valid call; pure and fast."""
+
+    async def run(self, invocation: Invocation, sink: CallSink) -> Outcome:
+        """Run to an outcome. Cancelling the task interrupts what the call started (INT, TERM, KILL)
+        and still returns an INTERRUPTED outcome; cancelling twice kills at once."""
+
+    def predict(self, tool: str, arguments: Arguments, policy: Policy) -> Mapping[str, tuple[str, str]]:
+        """For file writes: path → (sha256 before, sha256 intended), '' where absent; else empty."""
+
+    def preview(self, tool: str, arguments: Arguments, policy: Policy) -> str:
+        """Unified diff of what an edit would write; empty for other tools."""
+
+    def terminals(self) -> Sequence[Mapping[str, Any]]:
+        """Live and recently ended terminals: id, command, state, started_at, call_id, tail."""
+
+    async def terminal_input(
+        self, terminal: str, chars: str, signal: str, size: tuple[int, int] | None
+    ) -> str:
+        """What a person types into a terminal; returns an error text or ''."""
+
+    async def close(self) -> None:
+        """End every terminal and everything it started."""
+
+
+class Checkpointer(Protocol):
+    """Checkpoints of the workspace. Methods raise `CheckpointError` with one clear line."""
+
+    def health(self) -> Health: ...
+
+    async def take(self, cause: Cause) -> Checkpoint:
+        """Record the state now; attributes what changed since the one before. At most 10 s."""
+
+    async def changes_since(self, checkpoint_id: str) -> tuple[FileChange, ...]:
+        """What differs between that checkpoint and the workspace now."""
+
+    async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
+        """Newest first."""
+
+    async def diff(self, older: str, newer: str | None = None, paths: Sequence[str] = ()) -> str:
+        """Unified diff between two checkpoints, or one and the workspace."""
+
+    async def plan(self, target: str, paths: Sequence[str] = ()) -> RollbackPlan:
+        """What a rollback would do; changes nothing."""
+
+    async def rollback(
+        self,
+        target: str,
+        *,
+        paths: Sequence[str] = (),
+        choices: Mapping[str, Choice] | None = None,
+        default: Choice = "keep",
+        session: str = "",
+    ) -> RollbackResult:
+        """Take a checkpoint, apply, verify."""
+
+    async def redo(self, session: str = "") -> RollbackResult:
+        """Undo the last rollback of the workspace."""
+
+    async def close(self) -> None: ...
