@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from context.items import Item, NoticeItem, ResponseItem, ResultItem, ToolSchema, UserItem
+from context.items import NoticeItem, ResponseItem, ResultItem, ToolSchema, UserItem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +35,7 @@ class NoticeUnit:
     """A sticky notice, or one that follows no unit."""
 
     notice: NoticeItem
+    notices: tuple[NoticeItem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,3 @@ class View:
     tools: tuple[ToolSchema, ...]  # sorted by name, never changed in a session
     project: str  # pinned project instructions (AGENTS.md); empty where there are none
     units: tuple[Unit, ...]
-
-
-Log = tuple[Item, ...]

@@ -1,0 +1,175 @@
+"""Groups the visible items of a log into protocol units (design a.1-a.3).
+
+A pure function of the log. Hidden items, replaced texts and the place of the summary follow from
+the compaction and rollback records alone.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from context.items import (
+    CallPart,
+    CompactionItem,
+    Item,
+    NoticeItem,
+    Replacement,
+    ResponseItem,
+    ResultItem,
+    RollbackItem,
+    UserItem,
+)
+from context.view import ExchangeUnit, FinalUnit, NoticeUnit, SummaryUnit, Unit, UserUnit
+
+R = TypeVar("R", RollbackItem, CompactionItem)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visibility:
+    """What the records of a log hide, replace and put in front."""
+
+    hidden: frozenset[str]
+    replacements: dict[tuple[str, str], Replacement]  # (item id, call id) → newest replacement
+    summary: CompactionItem | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """The units of a log, and what of it can be in no view."""
+
+    units: tuple[Unit, ...]
+    orphans: tuple[str, ...] = ()  # results without a visible call, or a second result of one
+    incomplete: tuple[str, ...] = ()  # responses with a call that has no result yet
+
+
+def visibility_of(log: Iterable[Item]) -> Visibility:
+    """Fold compaction and rollback records, in order; a redo or undo names the record it takes back."""
+    rollbacks: dict[str, RollbackItem] = {}
+    compactions: dict[str, CompactionItem] = {}
+    for item in log:
+        if isinstance(item, RollbackItem):
+            _fold(rollbacks, item)
+        elif isinstance(item, CompactionItem):
+            _fold(compactions, item)
+    rolled_back = frozenset(item_id for record in rollbacks.values() for item_id in record.hidden)
+    hidden = set(rolled_back)
+    replacements: dict[tuple[str, str], Replacement] = {}
+    summary: CompactionItem | None = None
+    for compaction in compactions.values():
+        if compaction.id in rolled_back:
+            continue
+        hidden.update(compaction.hidden)
+        replacements.update({(r.item_id, r.call_id): r for r in compaction.replacements})
+        summary = compaction
+    return Visibility(hidden=frozenset(hidden), replacements=replacements, summary=summary)
+
+
+def _fold(active: dict[str, R], record: R) -> None:
+    if record.undone is not None:
+        active.pop(record.undone, None)
+    else:
+        active[record.id] = record
+
+
+@dataclass(slots=True)
+class _Open:
+    """A unit under construction; `results` by call id."""
+
+    item: UserItem | ResponseItem | NoticeItem
+    results: dict[str, ResultItem] = field(default_factory=dict)
+    notices: list[NoticeItem] = field(default_factory=list)
+
+
+def read_log(log: Sequence[Item]) -> Reading:
+    """Group the visible items; O(n). Results are matched inside their own unit, never across it."""
+    seen = visibility_of(log)
+    opened: list[_Open] = []
+    responses: dict[str, _Open] = {}
+    orphans: list[str] = []
+    for item in log:
+        if item.id in seen.hidden or isinstance(item, CompactionItem | RollbackItem):
+            continue
+        if isinstance(item, ResultItem):
+            unit = responses.get(item.response_item_id)
+            if unit is None or not _accept(unit, item):
+                orphans.append(item.id)
+        elif isinstance(item, NoticeItem) and not item.sticky and opened:
+            opened[-1].notices.append(item)
+        else:
+            opened.append(_Open(item))
+            if isinstance(item, ResponseItem):
+                responses[item.id] = opened[-1]
+    closed = [_close(unit, seen) for unit in opened]
+    incomplete = tuple(unit.item.id for unit, done in zip(opened, closed, strict=True) if done is None)
+    units = tuple(unit for unit in closed if unit is not None)
+    if seen.summary is not None:
+        units = (SummaryUnit(id=seen.summary.id, text=seen.summary.text), *units)
+    return Reading(units=units, orphans=tuple(orphans), incomplete=incomplete)
+
+
+def units_of(log: Sequence[Item]) -> tuple[Unit, ...]:
+    """The units of the view; see `read_log` for what is left out."""
+    return read_log(log).units
+
+
+def _accept(unit: _Open, result: ResultItem) -> bool:
+    """Take the first result of a declared call; the first durable one wins."""
+    assert isinstance(unit.item, ResponseItem)
+    declared = {call.call_id for call in unit.item.calls}
+    if result.call_id not in declared or result.call_id in unit.results:
+        return False
+    unit.results[result.call_id] = result
+    return True
+
+
+def _close(unit: _Open, seen: Visibility) -> Unit | None:
+    notices = tuple(unit.notices)
+    if isinstance(unit.item, UserItem):
+        return UserUnit(item=unit.item, notices=notices)
+    if isinstance(unit.item, NoticeItem):
+        return NoticeUnit(notice=unit.item, notices=notices)
+    if not unit.item.calls:
+        return FinalUnit(response=unit.item, notices=notices)
+    if len(unit.results) < len(unit.item.calls):
+        return None
+    results = tuple(_replaced_result(unit.results[c.call_id], seen) for c in unit.item.calls)
+    return ExchangeUnit(response=_replaced_calls(unit.item, seen), results=results, notices=notices)
+
+
+def _replaced_result(result: ResultItem, seen: Visibility) -> ResultItem:
+    found = seen.replacements.get((result.id, result.call_id))
+    if found is None or found.result_text is None:
+        return result
+    return replace(result, text=found.result_text, images=())
+
+
+def _replaced_calls(response: ResponseItem, seen: Visibility) -> ResponseItem:
+    if not seen.replacements:
+        return response
+    parts = tuple(
+        _replaced_call(part, response.id, seen) if isinstance(part, CallPart) else part
+        for part in response.parts
+    )
+    return response if parts == response.parts else replace(response, parts=parts)
+
+
+def _replaced_call(call: CallPart, item_id: str, seen: Visibility) -> CallPart:
+    found = seen.replacements.get((item_id, call.call_id))
+    if found is None or found.arguments is None:
+        return call
+    return replace(call, arguments=found.arguments, raw=None)
+
+
+def item_ids(unit: Unit) -> tuple[str, ...]:
+    """Every log item of a unit: they are hidden together."""
+    match unit:
+        case UserUnit(item=item, notices=notices):
+            return (item.id, *(n.id for n in notices))
+        case ExchangeUnit(response=response, results=results, notices=notices):
+            return (response.id, *(r.id for r in results), *(n.id for n in notices))
+        case FinalUnit(response=response, notices=notices):
+            return (response.id, *(n.id for n in notices))
+        case NoticeUnit(notice=notice, notices=notices):
+            return (notice.id, *(n.id for n in notices))
+        case SummaryUnit(id=summary_id):
+            return (summary_id,)
