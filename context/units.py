@@ -29,6 +29,7 @@ class Visibility:
     """What the records of a log hide, replace and put in front."""
 
     hidden: frozenset[str]
+    rolled_back: frozenset[str]  # the part of `hidden` that no longer counts at all
     replacements: dict[tuple[str, str], Replacement]  # (item id, call id) → newest replacement
     summary: CompactionItem | None
 
@@ -61,7 +62,9 @@ def visibility_of(log: Iterable[Item]) -> Visibility:
         hidden.update(compaction.hidden)
         replacements.update({(r.item_id, r.call_id): r for r in compaction.replacements})
         summary = compaction
-    return Visibility(hidden=frozenset(hidden), replacements=replacements, summary=summary)
+    return Visibility(
+        hidden=frozenset(hidden), rolled_back=rolled_back, replacements=replacements, summary=summary
+    )
 
 
 def _fold(active: dict[str, R], record: R) -> None:

@@ -1,0 +1,72 @@
+"""Names that must outlive a compaction: found by code, never left to a summary (design a.7)."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from context.facts import CallFact
+from context.items import UserItem
+
+_IN_USER_TEXT = re.compile(
+    r"`(?P<ticked>[^`\n]{1,200})`"
+    r"|\"(?P<quoted>[^\"\n]{1,200})\""
+    r"|(?P<url>https?://[^\s<>\"'`)\]]+)"
+    r"|(?P<hash>\b[0-9a-f]{7,64}\b)"
+    r"|(?P<version>\bv?\d+(?:\.\d+)+[\w.-]*)"
+    r"|(?P<port>(?<=:)\d{2,5}\b)"
+    r"|(?P<code>\b[A-Z]{1,5}-?\d{2,6}\b)"
+    r"|(?P<amount>\b\d[\d,.]*\s?(?:ms|s|min|h|KB|MB|GB|KiB|MiB|GiB|bytes|%|px|tokens)(?![\w%]))"
+)
+_SYMBOL = re.compile(
+    r"^[+-]\s*(?:def|class|fn|func|function|struct|enum|interface|type)\s+(\w+)", re.MULTILINE
+)
+RETAINED_CAP = 200  # names in one "retained identifiers" list
+
+
+def hard_entities(
+    users: Iterable[UserItem], facts: Iterable[CallFact], live: Sequence[str]
+) -> tuple[str, ...]:
+    """Identifiers that must occur word for word in the new view, in order of appearance.
+
+    Written paths, what the person quoted or named exactly, failing tests, checkpoint ids, and
+    `live`: ids of terminals and plan items.
+    """
+    found: dict[str, None] = {}
+    for user in users:
+        for match in _IN_USER_TEXT.finditer(user.text):
+            text = next(group for group in match.groups() if group is not None).strip()
+            if text:
+                found.setdefault(text)
+    for fact in facts:
+        for change in fact.changes:
+            found.setdefault(change.path)
+        for test in fact.failing_tests:
+            found.setdefault(test)
+    for name in live:
+        found.setdefault(name)
+    return tuple(found)
+
+
+def soft_entities(facts: Iterable[CallFact], arguments: Mapping[str, str]) -> tuple[str, ...]:
+    """Paths that were only read, and symbols defined in edits: nine in ten should stay."""
+    found: dict[str, None] = {}
+    for fact in facts:
+        if fact.kind == "read":
+            found.setdefault(fact.target)
+        if fact.kind == "write":
+            for symbol in _SYMBOL.findall(arguments.get(fact.call_id, "").replace("\\n", "\n")):
+                found.setdefault(symbol)
+    return tuple(found)
+
+
+def missing(names: Sequence[str], text: str) -> tuple[str, ...]:
+    """Those of `names` that do not occur verbatim in `text`."""
+    return tuple(name for name in names if name not in text)
+
+
+def retained_list(names: Sequence[str]) -> str:
+    """The lines appended to a ledger for identifiers that got lost; empty for none."""
+    if not names:
+        return ""
+    shown = "\n".join(f"- {name}" for name in names[:RETAINED_CAP])
+    more = f"\n- and {len(names) - RETAINED_CAP} more" if len(names) > RETAINED_CAP else ""
+    return f"\n\n## Retained identifiers\n{shown}{more}"

@@ -1,0 +1,208 @@
+"""One compaction epoch: an atomic rewrite of the view (design a.5).
+
+`plan_epoch` is pure and decides what is hidden, shortened and said instead. A model summary, where
+one is wanted, is made by the caller from `EpochPlan.span` and handed to `finish_epoch`, which
+accepts or rejects it. Nothing changes before the returned record is in the log.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from context.budget import Window
+from context.entities import hard_entities, missing
+from context.estimate import Meter, text_tokens
+from context.evict import (
+    TAIL_SHARE,
+    TAIL_SHARE_AFTER_REREADS,
+    evict,
+    floor_units,
+    protected_units,
+)
+from context.facts import CallFact
+from context.guard import Guard
+from context.items import CompactionItem, Item, Replacement, ResponseItem, UserItem
+from context.ledger import Sources, build_ledger
+from context.shrink import describe, shrink
+from context.units import item_ids, read_log, visibility_of
+from context.view import ExchangeUnit, FinalUnit, SummaryUnit, Unit, UserUnit, View
+
+SUMMARY_TITLE = "\n\n# Summary of the hidden part\n"
+SUMMARY_SHARE = 0.04  # of the input budget, the most a summary may take
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpochInput:
+    """What an epoch needs besides the log."""
+
+    facts: Mapping[str, CallFact]
+    window: Window
+    guard: Guard = Guard()
+    live: tuple[str, ...] = ()
+    live_ids: tuple[str, ...] = ()
+    history: str = ""
+    focus: str = ""
+    target_tokens: int | None = None  # None: half of the input budget
+    floor: bool = False  # hide everything that can be hidden
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpochPlan:
+    """What an epoch would do; sizes in tokens, corrected by the session's factor."""
+
+    hidden: tuple[str, ...]
+    replacements: tuple[Replacement, ...]
+    ledger: str
+    tokens_before: int
+    tokens_after: int
+    hidden_units: int
+    hidden_keys: tuple[str, ...]
+    hard: tuple[str, ...]  # identifiers that must occur in the new view
+    span: str  # the hidden part as text, for a summariser; with arguments and outcomes
+    previous_summary: str
+    summary_tokens: int  # the most a summary may take
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether nothing could be hidden or shortened."""
+        return not self.hidden and not self.replacements
+
+
+def plan_epoch(log: Sequence[Item], view: View, meter: Meter, given: EpochInput) -> EpochPlan:
+    """Layers 1 and 2 until the target is met, and the ledger for what was hidden."""
+    units = [unit for unit in view.units if not isinstance(unit, SummaryUnit)]
+    before = meter.tokens(view)
+    target = given.window.target if given.target_tokens is None else given.target_tokens
+    tail = TAIL_SHARE_AFTER_REREADS if given.guard.reread_strikes else TAIL_SHARE
+
+    def tokens(unit: Unit) -> int:
+        return round(meter.unit(unit) * meter.factor)
+
+    kept = protected_units(units, tokens, round(given.window.input * tail), given.guard.pinned_calls)
+    replacements = () if given.floor else shrink(units, given.facts, kept)
+    shortened = _with_replacements(log, view, replacements)
+    size = round(meter.raw(shortened) * meter.factor)
+    hidden: tuple[Unit, ...] = ()
+    if given.floor:
+        hidden = floor_units(units)
+    elif size > target:
+        ledger_room = round(given.window.ledger_bytes / 3 * meter.factor)
+        current = [unit for unit in shortened.units if not isinstance(unit, SummaryUnit)]
+        hidden = evict(current, tokens, kept, size + ledger_room - target)
+    return _plan(log, view, meter, given, replacements, hidden, before)
+
+
+def _with_replacements(log: Sequence[Item], view: View, replacements: tuple[Replacement, ...]) -> View:
+    if not replacements:
+        return view
+    trial = CompactionItem(id="trial", hidden=(), replacements=replacements, text="")
+    units = tuple(u for u in read_log((*log, trial)).units if not isinstance(u, SummaryUnit))
+    head = tuple(unit for unit in view.units if isinstance(unit, SummaryUnit))
+    return replace(view, units=(*head, *units))
+
+
+def _plan(
+    log: Sequence[Item],
+    view: View,
+    meter: Meter,
+    given: EpochInput,
+    replacements: tuple[Replacement, ...],
+    hidden: tuple[Unit, ...],
+    before: int,
+) -> EpochPlan:
+    hidden_ids = tuple(item_id for unit in hidden for item_id in item_ids(unit))
+    seen = visibility_of(log)
+    rolled_back = _calls_of(log, seen.rolled_back)
+    gone_calls = _calls_of(log, seen.hidden | frozenset(hidden_ids)) - rolled_back
+    sources = Sources(
+        users=tuple(i for i in log if isinstance(i, UserItem) and i.id not in seen.rolled_back),
+        facts=tuple(fact for fact in given.facts.values() if fact.call_id not in rolled_back),
+        hidden_calls=gone_calls,
+        live=given.live,
+        live_ids=given.live_ids,
+        history=given.history,
+        focus=given.focus,
+    )
+    ledger = build_ledger(sources, given.window.ledger_bytes) if hidden or seen.summary else ""
+    trial = CompactionItem(id="trial", hidden=hidden_ids, replacements=replacements, text=ledger)
+    after_units = read_log((*log, trial)).units
+    if not ledger:
+        after_units = tuple(unit for unit in after_units if not isinstance(unit, SummaryUnit))
+    after = replace(view, units=after_units)
+    span_facts = [fact for fact in sources.facts if fact.call_id in gone_calls]
+    return EpochPlan(
+        hidden=hidden_ids,
+        replacements=replacements,
+        ledger=ledger,
+        tokens_before=before,
+        tokens_after=round(meter.raw(after) * meter.factor),
+        hidden_units=len(hidden),
+        hidden_keys=tuple(f.key for f in span_facts),
+        hard=hard_entities(sources.users, span_facts, given.live_ids),
+        span=_span_text(hidden, given.facts),
+        previous_summary=_summary_of(seen.summary.text) if seen.summary else "",
+        summary_tokens=round(given.window.input * SUMMARY_SHARE),
+    )
+
+
+def _calls_of(log: Sequence[Item], item_ids: frozenset[str]) -> frozenset[str]:
+    """The calls of the responses among `item_ids`."""
+    responses = (item for item in log if isinstance(item, ResponseItem) and item.id in item_ids)
+    return frozenset(call.call_id for response in responses for call in response.calls)
+
+
+def _summary_of(text: str) -> str:
+    return text.partition(SUMMARY_TITLE)[2]
+
+
+def _span_text(hidden: Sequence[Unit], facts: Mapping[str, CallFact]) -> str:
+    """The hidden units as plain text; results cut, arguments and outcomes kept."""
+    lines: list[str] = []
+    for unit in hidden:
+        match unit:
+            case UserUnit():
+                lines.append(f"PERSON: {unit.item.text}")
+            case FinalUnit():
+                lines.append(f"AGENT: {unit.response.text}")
+            case ExchangeUnit():
+                if unit.response.text:
+                    lines.append(f"AGENT: {unit.response.text}")
+                for call, result in zip(unit.response.calls, unit.results, strict=True):
+                    fact = facts.get(call.call_id)
+                    lines.append(f"CALL {call.tool} {call.arguments[:1000]}")
+                    lines.append(f"RESULT {describe(fact) if fact else ''}: {result.text[:1500]}")
+            case _:
+                continue
+    return "\n".join(lines)
+
+
+def finish_epoch(
+    plan: EpochPlan, item_id: str, view_text: str, summary: str | None
+) -> tuple[CompactionItem, str]:
+    """The record to append, and why a summary was rejected (empty: it was accepted or not given).
+
+    `view_text` is the text of the protected part: identifiers may live there too.
+    """
+    text, problem = plan.ledger, ""
+    if summary is not None:
+        problem = _problem_of(summary, plan)
+        if not problem:
+            text = plan.ledger + SUMMARY_TITLE + summary.strip()
+            lost = missing(plan.hard, text + view_text)
+            problem = f"{len(lost)} identifiers were lost" if lost else ""
+        if problem:
+            text = plan.ledger
+    item = CompactionItem(id=item_id, hidden=plan.hidden, replacements=plan.replacements, text=text)
+    return item, problem
+
+
+def _problem_of(summary: str, plan: EpochPlan) -> str:
+    """Why a summary cannot be used: empty, a refusal, or more than twice its room."""
+    stripped = summary.strip()
+    if len(stripped) < 20:
+        return "it is empty"
+    if text_tokens(stripped) > 2 * plan.summary_tokens:
+        return "it is too long"
+    start = stripped[:80].lower()
+    if start.startswith(("i can't", "i cannot", "i'm sorry", "i am sorry", "sorry,")):
+        return "it is a refusal"
+    return ""

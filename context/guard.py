@@ -1,0 +1,81 @@
+"""Keeps compaction from running for nothing or for ever (design a.9). Pure state, stored with epochs."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+INEFFECTIVE_LIMIT = 2
+MIN_FREED_SHARE = 0.10
+REOPEN_GROWTH_SHARE = 0.20
+REREAD_CALLS = 10
+BREAKER_FAILURES = 3
+BREAKER_HALF_OPEN_S = 600.0
+MAX_EPOCHS_A_REQUEST = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """What earlier epochs came to."""
+
+    ineffective: int = 0  # in a row
+    off_at_tokens: int | None = None  # automatic compaction is off since the view had this size
+    hidden_keys: tuple[str, ...] = ()  # call keys the newest epoch hid
+    calls_since: int = 0
+    rereads: int = 0
+    pinned_calls: tuple[str, ...] = ()  # results protected in the next epoch
+    reread_strikes: int = 0
+    summary_failures: int = 0
+    summary_failed_at: float = 0.0  # UTC seconds
+
+    def may_run(self, tokens: int, input_budget: int) -> bool:
+        """Whether an automatic epoch may run for a view of `tokens`."""
+        if self.off_at_tokens is None:
+            return True
+        return tokens - self.off_at_tokens >= REOPEN_GROWTH_SHARE * input_budget
+
+    def after_epoch(
+        self, before: int, after: int, soft: int, input_budget: int, keys: Iterable[str]
+    ) -> "Guard":
+        """Judge an epoch by sizes before and after it, in tokens."""
+        effective = after < soft and before - after >= MIN_FREED_SHARE * input_budget
+        ineffective = 0 if effective else self.ineffective + 1
+        return replace(
+            self,
+            ineffective=ineffective,
+            off_at_tokens=after if ineffective >= INEFFECTIVE_LIMIT else None,
+            hidden_keys=tuple(dict.fromkeys(keys)),
+            calls_since=0,
+            rereads=0,
+            pinned_calls=(),
+        )
+
+    def reopened(self) -> "Guard":
+        """After the window grew, the model changed or the person asked."""
+        return replace(self, ineffective=0, off_at_tokens=None)
+
+    def after_call(self, call_id: str, key: str) -> "Guard":
+        """Count a call that asks again for what the newest epoch hid."""
+        if self.calls_since >= REREAD_CALLS or not self.hidden_keys:
+            return self
+        again = key in self.hidden_keys
+        rereads = self.rereads + again
+        pinned = (*self.pinned_calls, call_id) if again else self.pinned_calls
+        struck = again and rereads == REREAD_CALLS // 2 + 1
+        return replace(
+            self,
+            calls_since=self.calls_since + 1,
+            rereads=rereads,
+            pinned_calls=pinned,
+            reread_strikes=self.reread_strikes + struck,
+        )
+
+    def summary_allowed(self, now: float) -> bool:
+        """Whether the breaker lets a model summary be tried."""
+        if self.summary_failures < BREAKER_FAILURES:
+            return True
+        return now - self.summary_failed_at >= BREAKER_HALF_OPEN_S
+
+    def after_summary(self, ok: bool, now: float) -> "Guard":
+        """Count a model summary; a failure is an error, a time-out or a rejected text."""
+        if ok:
+            return replace(self, summary_failures=0)
+        return replace(self, summary_failures=self.summary_failures + 1, summary_failed_at=now)
