@@ -105,7 +105,7 @@ def read_log(log: Sequence[Item]) -> Reading:
     closed = [_close(unit, seen) for unit in opened]
     incomplete = tuple(unit.item.id for unit, done in zip(opened, closed, strict=True) if done is None)
     units = tuple(unit for unit in closed if unit is not None)
-    if seen.summary is not None:
+    if seen.summary is not None and seen.summary.text:
         units = (SummaryUnit(id=seen.summary.id, text=seen.summary.text), *units)
     return Reading(units=units, orphans=tuple(orphans), incomplete=incomplete)
 

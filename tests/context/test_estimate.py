@@ -1,0 +1,49 @@
+from context.builder import build_view
+from context.estimate import Meter, text_tokens
+from context.items import CallPart, ResponseItem, ResultItem
+from tests.context.logs import ORIGIN, TOOLS, make_log
+
+
+def test_arguments_of_calls_count() -> None:
+    def size(arguments: str) -> int:
+        call = CallPart(call_id="c", provider_id="c", tool="t", arguments=arguments)
+        log = [
+            ResponseItem(id="r", step_id="s", parts=(call,), origin=ORIGIN),
+            ResultItem(id="o", response_item_id="r", call_id="c", text="ok"),
+        ]
+        return Meter().tokens(build_view(log, system="", project="", tools=()))
+
+    assert size("word and " * 50_000) - size("{}") > 80_000
+
+
+def test_dense_text_costs_more_than_a_quarter_of_its_bytes() -> None:
+    assert text_tokens("0f3a9bc2 " * 1000) > 3000
+    assert text_tokens("中文字符" * 100) >= 300
+
+
+def test_after_a_real_count_only_what_was_added_is_estimated() -> None:
+    maker = make_log(2, 10)
+    meter = Meter()
+    view = build_view(maker.items, system="s", project="", tools=TOOLS)
+    meter.observe(view, 12_345)
+    assert meter.tokens(view) == 12_345
+    maker.exchange()
+    assert meter.tokens(build_view(maker.items, system="s", project="", tools=TOOLS)) > 12_345
+
+
+def test_the_factor_stays_in_its_range() -> None:
+    maker = make_log(2, 10)
+    meter = Meter()
+    view = build_view(maker.items, system="s", project="", tools=TOOLS)
+    for _ in range(50):
+        meter.observe(view, 10_000_000)
+    assert 1.59 < meter.factor <= 1.6
+    for _ in range(50):
+        meter.observe(view, 1)
+    assert 0.7 <= meter.factor < 0.71
+
+
+def test_the_breakdown_adds_up_to_the_estimate() -> None:
+    view = build_view(make_log(2, 30).items, system="s", project="p", tools=TOOLS)
+    meter = Meter()
+    assert abs(meter.breakdown(view).total - meter.tokens(view)) <= 7
