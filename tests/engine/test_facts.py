@@ -1,0 +1,62 @@
+import pytest
+
+from agent_tui.engine.events import CallEnded, CallProposed
+from agent_tui.engine.facts import call_key, fact_of, failing_tests, first_error
+from checkpoints.types import FileChange
+from context.facts import CallFact
+from tools.types import Outcome, OutcomeStatus
+
+
+def fact(tool: str, arguments: str, outcome: Outcome, changes: tuple[FileChange, ...] = ()) -> CallFact:
+    ended = CallEnded(
+        call_id="c1.0", tool=tool, outcome=outcome, changes=changes, external=(), duration_s=0.1
+    )
+    return fact_of(ended, CallProposed(call_id="c1.0", step_id="s1", tool=tool, arguments=arguments), 1)
+
+
+def test_a_failed_test_run_names_its_failing_tests_and_first_error() -> None:
+    text = "collected 2\nFAILED tests/test_a.py::test_x - assert 1 == 2\n1 failed, 1 passed"
+    found = fact(
+        "exec_command",
+        '{"cmd": "pytest -q"}',
+        Outcome(status=OutcomeStatus.FAILED, text=text, exit_code=1),
+        (FileChange(path="a.txt", kind="A"),),
+    )
+    assert found.kind == "exec"
+    assert found.is_check
+    assert not found.passed
+    assert found.failing_tests == ("tests/test_a.py::test_x",)
+    assert found.first_error.startswith("FAILED tests/test_a.py")
+    assert [change.path for change in found.changes] == ["a.txt"]
+
+
+def test_a_read_keeps_its_line_range() -> None:
+    found = fact(
+        "read_file",
+        '{"path": "a.py", "start_line": 3, "end_line": 9}',
+        Outcome(status=OutcomeStatus.SUCCEEDED, text="x"),
+    )
+    assert (found.target, found.first_line, found.last_line) == ("a.py", 3, 9)
+
+
+def test_keys_ignore_the_order_of_arguments_but_not_their_spaces() -> None:
+    assert call_key("t", {"a": 1, "b": 2}) == call_key("t", {"b": 2, "a": 1})
+    assert call_key("t", {"cmd": "a b"}) != call_key("t", {"cmd": "a  b"})
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("FAILED tests/a.py::test_b - boom", "tests/a.py::test_b"),
+        ("FAIL: test_b (pkg.test_a.TestA.test_b)", "test_b (pkg.test_a.TestA.test_b)"),
+        ("--- FAIL: TestB (0.00s)", "TestB"),
+        ("test a::b ... FAILED", "a::b"),
+        ("not ok 3 - adds numbers", "adds numbers"),
+    ],
+)
+def test_failing_tests_of_common_runners_are_found(line: str, name: str) -> None:
+    assert failing_tests(f"before\n{line}\nafter") == (name,)
+
+
+def test_output_without_an_error_has_no_first_error() -> None:
+    assert first_error("all good\n3 passed") == ""
