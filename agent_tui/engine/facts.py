@@ -33,9 +33,11 @@ _FAILING_TEST = re.compile(
     re.MULTILINE,
 )
 _CHECK = re.compile(
-    r"(?:^|[\s/;&|])(?:pytest|unittest|tox|nox|make|ninja|ctest|cargo (?:test|build|check|clippy)|go (?:test|build|vet)"
-    r"|npm (?:test|run \w+)|npx (?:jest|vitest|tsc|eslint)|yarn test|pnpm test|mvn|gradle|ruff|mypy|pyright|flake8"
-    r"|tsc|eslint|rspec|phpunit|dotnet test)(?:\s|$)"
+    r"(?:^|[\s/;&|])(?:"
+    r"pytest|unittest|tox|nox|make|ninja|ctest|mvn|gradle|ruff|mypy|pyright|flake8|tsc|eslint|rspec|phpunit"
+    r"|cargo (?:test|build|check|clippy)|go (?:test|build|vet)|npm (?:test|run \w+)"
+    r"|npx (?:jest|vitest|tsc|eslint)|yarn test|pnpm test|dotnet test"
+    r")(?:\s|$)"
 )
 MAX_FAILING_TESTS = 20
 
