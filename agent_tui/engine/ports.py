@@ -4,9 +4,11 @@ Unless stated otherwise a port may block only in `await`, may be cancelled, and 
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
 
-from agent_tui.models.base import Model
+from agent_tui.engine.events import ApprovalAsked, ApprovalDecided
+from agent_tui.models.base import Model, ModelError
 from checkpoints.records import Record
 from checkpoints.types import (
     Cause,
@@ -21,7 +23,17 @@ from context.items import ToolSchema
 from sandbox.policy import Policy
 from tools.types import Arguments, Assessment, CallSink, Invocation, Outcome
 
-__all__ = ["Checkpointer", "Clock", "Model", "Records", "Toolbox"]
+__all__ = [
+    "Checkpointer",
+    "Clock",
+    "Gate",
+    "GatedCall",
+    "Model",
+    "Records",
+    "RetryPolicy",
+    "Toolbox",
+    "Verdict",
+]
 
 
 class Clock(Protocol):
@@ -40,8 +52,8 @@ class Records(Protocol):
     async def append(self, records: Sequence[Record]) -> int:
         """On disk when it returns. Raises `RecordsError`: the caller must stop before acting."""
 
-    def read(self) -> AsyncIterator[Record]:
-        """Every record in order. Raises `RecordsError`."""
+    def read(self, after: int = 0) -> AsyncIterator[Record]:
+        """Every record with a `seq` above `after`, in order. Raises `RecordsError`."""
 
     async def close(self) -> None: ...
 
@@ -116,3 +128,71 @@ class Checkpointer(Protocol):
         """Undo the last rollback of the workspace."""
 
     async def close(self) -> None: ...
+
+
+class RetryPolicy(Protocol):
+    """The table of `agent_tui.models.retry`; pure. The loop does the waiting."""
+
+    def __call__(self, error: ModelError, attempt: int) -> float | None:
+        """Seconds to wait before the same bytes are sent again after failed attempt number `attempt`
+        (from 1); None: not again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatedCall:
+    """A valid call in front of the gate; `arguments` are the edited ones after an edit."""
+
+    call_id: str
+    tool: str
+    arguments: Arguments
+    assessment: Assessment
+    diff: str = ""  # what an edit would write (`Toolbox.preview`)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What the gate says of a call: it runs in `policy`, somebody is asked, or `text` answers it."""
+
+    kind: Literal["allow", "ask", "deny"]
+    policy: Policy | None = None  # allow: the sandbox to run in, grants included
+    by: Literal["person", "rule", "grant", "policy"] = "policy"
+    scope: str = ""
+    text: str = ""  # deny: the answer to the model
+    detail: str = ""  # deny: for a card, such as "by rule, ~/.config/agent-tui/rules.toml"
+    asked: ApprovalAsked | None = None  # ask: stored before it is shown
+    unavailable: bool = False  # deny: an approval was needed and nobody can give it
+
+
+class Gate(Protocol):
+    """Approvals (`engine.approvals`): the one judge of every call. Stores and asks nothing itself:
+    the batch stores what it returns. Blocking only for small file reads (pre-images)."""
+
+    def policy(self) -> Policy:
+        """The sandbox of the session as set now, without grants of single calls."""
+
+    def judge(self, call: GatedCall, approval_id: str) -> Verdict:
+        """The verdict before a person is asked; used afresh at resume."""
+
+    def settle(self, call: GatedCall, asked: ApprovalAsked, decided: ApprovalDecided) -> Verdict:
+        """The verdict after a decision; `ask` again when the digest no longer holds. With EDIT,
+        `call` holds the edited arguments, checked and assessed anew."""
+
+    def escalate(
+        self, call: GatedCall, outcome: Outcome, changes: Sequence[FileChange], approval_id: str
+    ) -> ApprovalAsked | None:
+        """The question to put after the sandbox denied a call that ran; None: no question."""
+
+    def digest(self, call: GatedCall) -> str:
+        """Over tool, canonical arguments, cwd, profile, pre-images of named files, policy version."""
+
+    def restore(self, asked: ApprovalAsked, decided: ApprovalDecided) -> None:
+        """Rebuild session grants from the records; called once for each decision, in order."""
+
+    def set(self, key: str, value: str) -> str:
+        """Change `approval`, `sandbox`, `network` or `add_dir`; returns a refusal or ''."""
+
+    def grants(self) -> Sequence[Mapping[str, Any]]:
+        """Grants of the session and saved rules: id, scope, rule."""
+
+    def revoke(self, grant_id: str) -> bool:
+        """Take a grant back; False when there is none of that id."""
