@@ -1,0 +1,24 @@
+"""Fixtures every test may use."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.model_server.fixture import ModelServer, running_server
+
+
+@pytest.fixture(scope="session")
+def model_server_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
+    """Port and record directory of the scripted model server."""
+    directory = tmp_path_factory.mktemp("model-server")
+    with running_server(directory) as port:
+        yield port, directory
+
+
+@pytest.fixture
+def model_server(model_server_process: tuple[int, Path]) -> Iterator[ModelServer]:
+    """A scripted model server; the test fails on a breach of the protocol and on unplayed steps."""
+    server = ModelServer(*model_server_process)
+    yield server
+    server.check()
