@@ -67,6 +67,7 @@ class Assessment:
     read_only: bool = False  # may run in the read-only sandbox mode, so needs no checkpoint
     grant: Grant = Grant.NONE
     grant_detail: str = ""  # the path or host of the grant
+    grant_is_automatic: bool = False  # given without a question in workspace-write: the git lane
     hard_line: bool = False  # no mode passes it without a person
     files: tuple[Path, ...] = ()  # files named for writing; their content is part of the digest
 

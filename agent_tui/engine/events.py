@@ -318,6 +318,8 @@ class ApprovalAsked:
     first_attempt: str = ""  # what an attempt in the sandbox already changed
     diff: str = ""  # for edits: unified diff of what would be written
     expires_at: float | None = None
+    policy: str = ""  # approval, sandbox mode and network it was asked under
+    grants: tuple[str, ...] = ()  # what `g` steps through, smallest first: "write_path /x", "network"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,6 +333,15 @@ class ApprovalDecided:
     scope: str = ""
     feedback: str = ""
     edited: str = ""
+    grant: str = ""  # the one of `ApprovalAsked.grants` that was given; empty: the one asked for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrantRemoved:
+    """A session grant is no longer valid: taken back, or ended by a stricter policy."""
+
+    grant_id: str  # the approval id that gave it
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -459,6 +470,7 @@ Body = (
     | TerminalChanged
     | ApprovalAsked
     | ApprovalDecided
+    | GrantRemoved
     | QuestionAsked
     | QuestionAnswered
     | LostResultAsked
