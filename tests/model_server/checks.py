@@ -1,12 +1,12 @@
 """Every request is judged as strictly as the strictest provider would; a breach is one sentence."""
 
 import json
-import re
 from typing import Any
 
 import checks_chat
+import checks_messages
+import checks_responses
 
-NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
 CHARS_PER_TOKEN = 4  # a rough lower bound of tokens is enough to catch a request far above the window
 
 
@@ -40,4 +40,4 @@ def _texts(value: Any, where: str) -> list[str]:
     return []
 
 
-DIALECTS = {"chat": checks_chat.check}
+DIALECTS = {"chat": checks_chat.check, "responses": checks_responses.check, "messages": checks_messages.check}

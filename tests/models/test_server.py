@@ -41,3 +41,15 @@ def test_a_used_up_script_is_a_breach(model_server: ModelServer) -> None:
     model_server.allow_violations = True
     status, text = post(model_server, {"model": "m", "messages": [USER]})
     assert (status, "used up" in text) == (400, True)
+
+
+def test_the_same_step_plays_in_every_dialect(model_server: ModelServer) -> None:
+    step = {"reasoning": "hm", "text": "ok", "calls": [{"tool": "t", "arguments": {"a": 1}}]}
+    model_server.script([step] * 3)
+    chat = {"model": "m", "stream": True, "messages": [USER]}
+    responses = {"model": "m", "stream": True, "store": False, "input": [{"type": "message", **USER}]}
+    blocks = [{"type": "text", "text": "hi"}]
+    messages = {"model": "m", "stream": True, "max_tokens": 9, "messages": [{**USER, "content": blocks}]}
+    for dialect, body in (("chat", chat), ("responses", responses), ("messages", messages)):
+        status, text = post(model_server, body, dialect)
+        assert (status, '"a\\": 1' in text.replace("{\\", "")) == (200, True), text
