@@ -69,7 +69,8 @@ class Assessment:
     grant_detail: str = ""  # the path or host of the grant
     grant_is_automatic: bool = False  # given without a question in workspace-write: the git lane
     hard_line: bool = False  # no mode passes it without a person
-    files: tuple[Path, ...] = ()  # files named for writing; their content is part of the digest
+    files: tuple[Path, ...] = ()  # named for writing, or run as scripts; content is part of the digest
+    cwd: str = ""  # where it runs; empty: the workspace
 
 
 class OutcomeStatus(StrEnum):

@@ -39,6 +39,7 @@ class Decide:
     feedback: str = ""
     edited: str = ""  # arguments (JSON) or command text with `Decision.EDIT`
     grant: str = ""  # the wider grant chosen with `g`
+    rule: str = ""  # with RULE: one of `ApprovalAsked.wider_rules`; empty: the rule as shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

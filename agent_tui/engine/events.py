@@ -58,12 +58,21 @@ class StatusChanged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SettingChanged:
+    """A setting of the session has a new value, for later processes as well; see command `Set`."""
+
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeRaised:
     """Something the person should know; `to_model` says that the model was told too."""
 
     text: str
     level: Literal["info", "warning", "error"] = "info"
     to_model: bool = False
+    key: str = ""  # names a notice that is raised once, such as "budget.turns"
 
 
 # --- input -------------------------------------------------------------------------------------
@@ -218,6 +227,7 @@ class CallProposed:
     tool: str
     arguments: str  # as sent
     shown: str = ""  # what a card names: command, paths, pattern
+    by: Literal["model", "person", "contract"] = "model"  # only calls of the model are answered to it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -315,6 +325,7 @@ class ApprovalAsked:
     session_key: str = ""  # what `session` would cover, in words
     rule: str = ""  # the rule that would be saved
     rule_allows: str = ""
+    wider_rules: tuple[str, ...] = ()  # the same with one word let vary; `Decide.rule` names one
     first_attempt: str = ""  # what an attempt in the sandbox already changed
     diff: str = ""  # for edits: unified diff of what would be written
     expires_at: float | None = None
@@ -389,6 +400,32 @@ class PlanChanged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CallTrace:
+    """What progress detection keeps of a call: hashes only, never arguments."""
+
+    call_id: str
+    tool: str
+    call: str  # fingerprint of tool and canonical arguments
+    target: str  # fingerprint of what it was about
+    result: str  # fingerprint of the normalised result
+    failed: bool
+    changed: bool  # the workspace, to content not seen before
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgressJudged:
+    """Progress detection after a step (design d.4-d.6); its state is rebuilt from these."""
+
+    step_id: str
+    progressed: bool
+    traces: tuple[CallTrace, ...]
+    idle_steps: int  # consecutive steps without progress
+    strikes: int
+    blocked: tuple[str, ...] = ()  # call fingerprints that are answered instead of run
+    finding: str = ""  # what a detector found, for people and model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionStarted:
     """Transient."""
 
@@ -446,6 +483,7 @@ class SessionClosed:
 Body = (
     SessionStarted
     | StatusChanged
+    | SettingChanged
     | NoticeRaised
     | InputAccepted
     | InputEdited
@@ -475,6 +513,7 @@ Body = (
     | QuestionAnswered
     | LostResultAsked
     | PlanChanged
+    | ProgressJudged
     | CompactionStarted
     | CompactionEnded
     | RolledBack
