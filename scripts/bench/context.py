@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Cost of building a view and of a compaction epoch, and how much of each request is a prefix.
+
+Prints one JSON object a line: name, value, unit, floor (the same run's), ratio, target.
+"""
+
+import json
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from agent_tui.models.base import ModelRequest  # noqa: E402
+from context.budget import Window  # noqa: E402
+from context.builder import build_view  # noqa: E402
+from context.codec import encode  # noqa: E402
+from context.epoch import EpochInput, plan_epoch  # noqa: E402
+from context.estimate import Meter  # noqa: E402
+from tests.context.logs import TOOLS, make_log  # noqa: E402
+
+
+def best_ms(work: Callable[[], object], times: int = 5) -> float:
+    """The fastest of a few runs, in milliseconds."""
+    return min(_once_ms(work) for _ in range(times))
+
+
+def _once_ms(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return (time.perf_counter() - started) * 1000
+
+
+def report(name: str, value: float, unit: str, floor: float | None, target: str) -> None:
+    """One metric line."""
+    ratio = round(value / floor, 3) if floor else None
+    print(
+        json.dumps(
+            {
+                "name": name,
+                "value": round(value, 4),
+                "unit": unit,
+                "floor": round(floor, 4) if floor else None,
+                "ratio": ratio,
+                "target": target,
+            }
+        )
+    )
+
+
+def main() -> None:
+    """Run all of it."""
+    log = make_log(1, 1500, result_chars=2000)
+    items = log.items[:5000]
+    floor = best_ms(lambda: json.dumps([encode(item) for item in items]))
+    report(
+        "context: view of 5,000 items",
+        best_ms(lambda: build_view(items, system="s", project="p", tools=TOOLS)),
+        "ms",
+        floor,
+        "under 0.5 of encoding the items as JSON",
+    )
+    big = make_log(2, 3000, result_chars=2000)
+    many = big.items[:10_000]
+    view = build_view(many, system="s", project="p", tools=TOOLS)
+    given = EpochInput(facts=big.facts, window=Window(size=200_000, max_output=32_000))
+    meter = Meter()
+    meter.tokens(view)
+    epoch_ms = _once_ms(lambda: plan_epoch(many, view, meter, given))
+    tracemalloc.start()
+    plan_epoch(many, view, meter, given)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    floor = best_ms(lambda: json.dumps([encode(item) for item in many]), times=2)
+    report("context: epoch over 10,000 items", epoch_ms, "ms", floor, "under 5 of encoding the items as JSON")
+    report("context: memory of that epoch", peak / 2**20, "MiB", None, "under 64")
+    report("context: prefix share over 200 steps", _prefix_share(), "share", None, "above 0.99")
+
+
+def _prefix_share() -> float:
+    """Bytes of a request that repeat the one before it, over 200 steps without an epoch."""
+    from agent_tui.models import chat
+
+    maker = make_log(3, 0, result_chars=2000)
+    before, same, total = b"", 0, 0
+    for _ in range(200):
+        maker.exchange()
+        view = build_view(maker.items, system="s", project="p", tools=TOOLS)
+        body = chat.request_body(ModelRequest(view=view, model="m"))
+        shared = _common_prefix(before, body)
+        if before:
+            # Everything of the earlier request but its closing brackets should come again.
+            same += shared
+            total += len(before)
+        before = body
+    return same / total
+
+
+def _common_prefix(one: bytes, other: bytes) -> int:
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[:middle] == other[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+if __name__ == "__main__":
+    main()
