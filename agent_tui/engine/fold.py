@@ -1,0 +1,276 @@
+"""What a session is, computed from its records: the same fold live and at resume.
+
+Nothing here is written but by `apply`; nothing is in it that the records do not hold.
+"""
+
+from dataclasses import dataclass, field, replace
+
+from agent_tui.engine.changes import merge_changes
+from agent_tui.engine.events import (
+    ApprovalAsked,
+    ApprovalDecided,
+    Body,
+    CallEnded,
+    CallProposed,
+    CallSpawned,
+    CallStarted,
+    Event,
+    GrantRemoved,
+    InputAccepted,
+    InputDelivered,
+    InputEdited,
+    InputReturned,
+    LostResultAsked,
+    NoticeRaised,
+    PlanChanged,
+    QuestionAnswered,
+    QuestionAsked,
+    ResponseEnded,
+    RolledBack,
+    SessionClosed,
+    SessionStarted,
+    SettingChanged,
+    StepStarted,
+    TaskChanged,
+    TerminalChanged,
+    TurnEnded,
+    TurnStarted,
+)
+from agent_tui.engine.facts import fact_of
+from agent_tui.engine.states import RunState, States
+from agent_tui.engine.types import Decision, EndReason, TaskStatus
+from checkpoints.types import FileChange
+from context.facts import CallFact
+from context.items import Item, ResultItem, Usage
+from tools.types import Outcome, Spawned
+
+
+@dataclass(slots=True)
+class Call:
+    """One call; its outcome is kept only until the model has been answered."""
+
+    proposed: CallProposed
+    started: CallStarted | None = None
+    started_at: float = 0.0
+    processes: list[Spawned] = field(default_factory=list)
+    ended: CallEnded | None = None
+
+    @property
+    def id(self) -> str:
+        return self.proposed.call_id
+
+    @property
+    def outcome(self) -> Outcome | None:
+        return self.ended.outcome if self.ended else None
+
+
+@dataclass(slots=True)
+class Run:
+    """One attempt to drive a task."""
+
+    id: str
+    task_id: str
+    attempt: int
+    state: RunState = RunState.OPEN
+    steps: int = 0
+    usage: Usage = Usage()
+    cost_usd: float | None = 0.0  # None: some of it is unknown
+    changes: tuple[FileChange, ...] = ()
+    active_s: float = 0.0  # without waiting for a person
+    end_reason: EndReason | None = None
+
+    def add_response(self, body: ResponseEnded) -> None:
+        """Count one response."""
+        self.steps += 1
+        self.usage = add_usage(self.usage, body.usage)
+        unknown = self.cost_usd is None or body.cost_usd is None
+        self.cost_usd = None if unknown else (self.cost_usd or 0.0) + (body.cost_usd or 0.0)
+
+
+def add_usage(one: Usage, other: Usage) -> Usage:
+    """Sum of two usages."""
+    return Usage(
+        input_tokens=one.input_tokens + other.input_tokens,
+        output_tokens=one.output_tokens + other.output_tokens,
+        cache_read_tokens=one.cache_read_tokens + other.cache_read_tokens,
+        cache_write_tokens=one.cache_write_tokens + other.cache_write_tokens,
+        reasoning_tokens=one.reasoning_tokens + other.reasoning_tokens,
+        estimated=one.estimated or other.estimated,
+    )
+
+
+class Fold:
+    """The state of a session; see the module."""
+
+    def __init__(self) -> None:
+        self.log: list[Item] = []
+        self.states = States()
+        self.first: SessionStarted | None = None
+        self.settings: dict[str, str] = {}
+        self.notices: set[str] = set()  # keys of notices raised
+        self.tasks = 0
+        self.runs = 0
+        self.steps = 0
+        self.inputs = 0
+        self.asked = 0  # approvals, questions and lost results so far
+        self.task_id = ""
+        self.run: Run | None = None  # the newest one
+        self.responses: dict[str, str] = {}  # step id → id of its response item
+        self.calls: dict[str, Call] = {}
+        self.owed: dict[str, Call] = {}  # calls without a result in the log, in call order
+        self.facts: dict[str, CallFact] = {}
+        self.inbox: dict[str, InputAccepted] = {}
+        self.approvals: dict[str, ApprovalAsked] = {}  # open ones
+        self.grants: list[tuple[ApprovalAsked, ApprovalDecided]] = []  # session grants still valid
+        self.questions: dict[str, QuestionAsked | LostResultAsked] = {}  # open ones
+        self.plan: PlanChanged | None = None
+        self.terminals: dict[str, TerminalChanged] = {}
+        self.rollbacks: list[RolledBack] = []
+        self.clean_end = True  # the process before this one said goodbye
+        self._newest_at: float | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a run is open."""
+        return self.run is not None and self.run.state is RunState.OPEN
+
+    @property
+    def task_status(self) -> TaskStatus | None:
+        """State of the newest task."""
+        found = self.states.of("task", self.task_id)
+        return TaskStatus(found) if found is not None else None
+
+    def apply_item(self, item: Item) -> None:
+        """Append an item to the log."""
+        self.states.apply(item)
+        self.log.append(item)
+        if isinstance(item, ResultItem) and (call := self.calls.get(item.call_id)):
+            call.ended = None  # its text is in the log from here on
+            self.owed.pop(item.call_id, None)
+
+    def apply(self, event: Event) -> None:
+        """Take in one durable event."""
+        self._count_time(event)
+        self.states.apply(event.body)
+        self._apply_run(event.body)
+        self._apply_call(event)
+        self._apply_question(event.body)
+        self._apply_input(event.body)
+        self._apply_rest(event.body)
+
+    def active_s(self, now: float) -> float:
+        """Active time of the open run until `now`."""
+        assert self.run is not None
+        waiting = self.task_status is not TaskStatus.RUNNING or self._newest_at is None
+        return self.run.active_s + (0.0 if waiting else max(0.0, now - (self._newest_at or now)))
+
+    def _count_time(self, event: Event) -> None:
+        """Time between two records of a run is active unless somebody was waited for."""
+        active = self.is_running and self.task_status is TaskStatus.RUNNING
+        if self.run is not None and active and self._newest_at is not None:
+            self.run.active_s += max(0.0, event.at - self._newest_at)
+        resumed = isinstance(event.body, SessionStarted)
+        self._newest_at = None if resumed and self.is_running else event.at
+
+    def _apply_run(self, body: Body) -> None:
+        match body:
+            case TaskChanged():
+                self.tasks += body.task_id != self.task_id
+                self.task_id = body.task_id
+            case TurnStarted():
+                self.runs += 1
+                self.run = Run(id=body.run_id, task_id=body.task_id, attempt=body.attempt)
+            case TurnEnded() if self.run is not None:
+                self.run.state = RunState.ENDED
+                self.run.end_reason = body.reason
+            case StepStarted():
+                self.steps = max(self.steps, body.number)
+            case ResponseEnded():
+                self.responses[body.step_id] = body.item_id
+                if self.run is not None:
+                    self.run.add_response(body)
+            case _:
+                pass
+
+    def _apply_call(self, event: Event) -> None:
+        body = event.body
+        match body:
+            case CallProposed():
+                call = Call(proposed=body)
+                self.calls[body.call_id] = call
+                if body.by == "model":
+                    self.owed[body.call_id] = call
+            case CallStarted():
+                self.calls[body.call_id].started = body
+                self.calls[body.call_id].started_at = event.at
+            case CallSpawned():
+                self.calls[body.call_id].processes.append(body.process)
+            case CallEnded():
+                self._end_call(body)
+            case _:
+                pass
+
+    def _end_call(self, body: CallEnded) -> None:
+        call = self.calls[body.call_id]
+        call.ended = body if body.call_id in self.owed else None
+        number = step_number(call.proposed.step_id)
+        self.facts[body.call_id] = fact_of(body, call.proposed, number)
+        if self.run is not None:
+            self.run.changes = merge_changes((*self.run.changes, *body.changes))
+
+    def _apply_question(self, body: Body) -> None:
+        match body:
+            case ApprovalAsked():
+                self.asked += 1
+                self.approvals[body.approval_id] = body
+            case ApprovalDecided():
+                asked = self.approvals.pop(body.approval_id, None)
+                if asked is not None and body.decision is Decision.SESSION:
+                    self.grants.append((asked, body))
+            case GrantRemoved():
+                self.grants = [pair for pair in self.grants if pair[0].approval_id != body.grant_id]
+            case QuestionAsked() | LostResultAsked():
+                self.asked += 1
+                self.questions[body.question_id] = body
+            case QuestionAnswered():
+                self.questions.pop(body.question_id, None)
+            case _:
+                pass
+
+    def _apply_input(self, body: Body) -> None:
+        match body:
+            case InputAccepted():
+                self.inputs += 1
+                self.inbox[body.input_id] = body
+            case InputEdited() if body.input_id in self.inbox:
+                old = self.inbox[body.input_id]
+                self.inbox[body.input_id] = replace(old, text=body.text, kind=body.kind)
+            case InputDelivered() | InputReturned():
+                self.inbox.pop(body.input_id, None)
+            case _:
+                pass
+
+    def _apply_rest(self, body: Body) -> None:
+        match body:
+            case SessionStarted():
+                self.first = self.first or body
+                self.clean_end = False
+            case SessionClosed():
+                self.clean_end = True
+            case SettingChanged():
+                self.settings[body.key] = body.value
+            case NoticeRaised() if body.key:
+                self.notices.add(body.key)
+            case PlanChanged():
+                self.plan = body
+            case TerminalChanged():
+                self.terminals[body.terminal] = body
+            case RolledBack():
+                self.rollbacks.append(body)
+            case _:
+                pass
+
+
+def step_number(step_id: str) -> int:
+    """The number in a step id `s<number>`; 0 for calls outside of steps."""
+    return int(step_id[1:]) if step_id[1:].isdigit() else 0

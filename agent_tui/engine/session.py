@@ -1,0 +1,149 @@
+"""The only mutable truth: one store, one fold over it, one stream of events out of it.
+
+`commit` is the ledger: everything in one call is one transaction, on disk before the fold takes it
+in and before any reader sees it. `show` is for display only.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+from agent_tui.engine.events import Body, Event, TurnEnded, TurnStarted
+from agent_tui.engine.fold import Fold
+from agent_tui.engine.hub import Hub, Reader
+from agent_tui.engine.log import EVENT, from_record, to_record
+from agent_tui.engine.ports import Clock, Records
+from checkpoints.records import RecordsError
+from context.codec import DecodeError
+from context.items import (
+    CompactionItem,
+    Item,
+    NoticeItem,
+    ResponseItem,
+    ResultItem,
+    RollbackItem,
+    UserItem,
+)
+
+_ITEMS = (UserItem, ResponseItem, ResultItem, NoticeItem, CompactionItem, RollbackItem)
+Entry = Item | Event
+Part = Item | Body
+
+
+class Session:
+    """A session in this process; rebuilt by `load`, changed by `commit` alone."""
+
+    def __init__(self, records: Records, clock: Clock) -> None:
+        self.fold = Fold()
+        self.clock = clock
+        self.unreadable = 0  # records of the store that this version cannot read
+        self._records = records
+        self._seq = 0
+        self._lock = asyncio.Lock()
+        self._held: list[tuple[Body, str]] = []
+        self._unsaved: list[Entry] = []  # facts that could not be stored; first of the next commit
+        self._hub = Hub(self.stored)
+
+    @classmethod
+    async def load(cls, records: Records, clock: Clock) -> "Session":
+        """Fold every record of the store; raises RecordsError."""
+        session = cls(records, clock)
+        async for record in records.read():
+            try:
+                entry = from_record(record)
+            except DecodeError:
+                session.unreadable += 1
+                continue
+            session._take(entry)
+        return session
+
+    @property
+    def id(self) -> str:
+        """The session's id, empty before `SessionStarted`."""
+        return self.fold.first.session_id if self.fold.first else ""
+
+    def subscribe(self) -> Reader:
+        """A new reader of the stream, from now on."""
+        return self._hub.subscribe(self._seq)
+
+    async def stored(self, after: int) -> AsyncIterator[Event]:
+        """Durable events with a `seq` above `after`, from the store."""
+        async for record in self._records.read():
+            if record.kind == EVENT and int(record.body.get("seq", 0)) > after:
+                try:
+                    entry = from_record(record)
+                except DecodeError:
+                    continue
+                assert isinstance(entry, Event)
+                yield entry
+
+    def item_id(self, kind: str, ahead: int = 0) -> str:
+        """The next free item id: a letter for the kind and the place in the log."""
+        return f"{kind}{len(self.fold.log) + ahead + 1}"
+
+    async def commit(self, *parts: Part, cause: str = "", when: Callable[[], bool] | None = None) -> bool:
+        """Store all parts or none, then fold and publish them; False when `when`, asked inside the
+        transaction, says no. Raises RecordsError (nothing happened) and StateError."""
+        async with self._lock:
+            if when is not None and not when():
+                return False
+            entries = self._entries(parts, cause)
+            try:
+                await self._records.append([to_record(e, self.clock.now()) for e in self._unsaved + entries])
+            except RecordsError:
+                self._seq -= sum(isinstance(entry, Event) for entry in entries)
+                self._publish([])
+                raise
+            self._unsaved.clear()
+            self._publish(entries)
+        return True
+
+    async def settle(self, *parts: Part, cause: str = "") -> bool:
+        """Like `commit` for facts that already happened: when the store refuses they are kept in
+        memory, shown, and stored first by the next commit. False when that was needed."""
+        try:
+            return await self.commit(*parts, cause=cause)
+        except RecordsError:
+            async with self._lock:
+                entries = self._entries(parts, cause)
+                self._unsaved.extend(entries)
+                self._publish(entries)
+            return False
+
+    def show(self, body: Body, cause: str = "") -> None:
+        """Publish a transient event; while a commit is under way it waits behind it."""
+        if self._lock.locked():
+            self._held.append((body, cause))
+        else:
+            self._publish([self._event(body, cause)])
+
+    async def close(self) -> None:
+        """Close the store."""
+        await self._records.close()
+
+    def _entries(self, parts: tuple[Part, ...], cause: str) -> list[Entry]:
+        self.fold.states.check(parts)
+        return [part if isinstance(part, _ITEMS) else self._event(part, cause) for part in parts]
+
+    def _event(self, body: Body, cause: str) -> Event:
+        self._seq += 1
+        run = body.run_id if isinstance(body, TurnStarted | TurnEnded) else ""
+        if not run and self.fold.is_running and self.fold.run is not None:
+            run = self.fold.run.id
+        return Event(seq=self._seq, at=self.clock.now(), run_id=run, body=body, cause=cause)
+
+    def _publish(self, entries: list[Entry]) -> None:
+        for entry in entries:
+            self._take(entry)
+            if isinstance(entry, Event):
+                self._hub.publish(entry)
+        held, self._held = self._held, []
+        for body, cause in held:
+            self._hub.publish(self._event(body, cause))
+
+    def _take(self, entry: Entry) -> None:
+        if not isinstance(entry, Event):
+            self.fold.apply_item(entry)
+            return
+        self._seq = max(self._seq, entry.seq)
+        if entry.is_durable:
+            self.fold.apply(entry)
