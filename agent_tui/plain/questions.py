@@ -1,0 +1,149 @@
+"""Approvals and questions as numbered lists: what is printed, and what an answer means."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_tui.engine.commands import Answer, CommandBody, Decide, Settle
+from agent_tui.engine.events import ApprovalAsked, LostResultAsked, QuestionAsked
+from agent_tui.engine.types import Decision
+from agent_tui.plain.wording import changes_text
+from agent_tui.tui.safe_text import one_line, visible
+
+PAGE_LINES = 40
+
+Question = ApprovalAsked | QuestionAsked | LostResultAsked
+
+_LABELS = {
+    Decision.ONCE: "Allow once",
+    Decision.SESSION: "Allow for this session",
+    Decision.RULE: "Save a rule",
+    Decision.EDIT: "Edit the command",
+    Decision.DENY: "Deny",
+    Decision.DENY_AND_PAUSE: "Deny and pause",
+}
+_KINDS = {"command": "Command", "edit": "Edit", "network": "Network", "read": "Read", "input": "Input"}
+_LOST = (
+    ("keep", "Keep what it did"),
+    ("rollback", "Roll back to before it"),
+    ("again", "Run it again"),
+    ("stop", "Stop"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One numbered line; `needs` is the prompt of a second question, empty for none."""
+
+    label: str
+    value: str
+    needs: str = ""
+    prefill: str = ""
+    allows: bool = False  # only accepted once all of a long object was shown
+
+
+def question_id(question: Question) -> str:
+    """The id its answer names."""
+    return question.approval_id if isinstance(question, ApprovalAsked) else question.question_id
+
+
+def heading(question: Question, number: int, total: int) -> tuple[list[str], list[str]]:
+    """The object, which is paged when long, and the facts under it."""
+    place = f"{number} of {total}"
+    match question:
+        case ApprovalAsked():
+            kind = _KINDS.get(question.assessment.action, "Call")
+            shown = question.diff or question.assessment.shown
+            body = [f"Approval needed, {place}. {kind}:"]
+            body += [f"  {line}" for line in visible(shown, strict=True).splitlines() or [""]]
+            facts = [f"In: {one_line(question.cwd, strict=True)}", f"Why: {one_line(question.why)}."]
+            if question.first_attempt:
+                facts.append(f"Changes: {one_line(question.first_attempt)}.")
+            facts.append(f"Sandbox: {question.sandbox}.")
+            return body, facts
+        case LostResultAsked():
+            body = ["A result was lost. This call may have run:", f"  {visible(question.shown, strict=True)}"]
+            facts = [f"Facts: {visible(question.facts)}"]
+            return body, facts + ([f"Changes: {changes_text(question.changes)}"] if question.changes else [])
+        case QuestionAsked():
+            return [f"Question, {place}:", *visible(question.text).splitlines()], []
+
+
+def choices(question: Question) -> list[Choice]:
+    """The numbered lines of a question."""
+    match question:
+        case ApprovalAsked():
+            return _approval_choices(question)
+        case LostResultAsked():
+            return [Choice(label=label, value=value) for value, label in _LOST]
+        case QuestionAsked():
+            found = [Choice(label=visible(option), value=option) for option in question.options]
+            if question.free_text or not found:
+                found.append(Choice(label="Answer in your own words", value="", needs="answer"))
+            return [*found, Choice(label="Leave it without an answer", value="\0none")]
+
+
+def _approval_choices(question: ApprovalAsked) -> list[Choice]:
+    found: list[Choice] = []
+    for decision in question.choices:
+        label = _LABELS[decision]
+        if decision is Decision.SESSION and question.session_key:
+            label += f": {one_line(question.session_key, strict=True)}"
+        if decision is Decision.RULE:
+            label += ": shows the rule before it is saved"
+        allows = decision in (Decision.ONCE, Decision.SESSION, Decision.RULE, Decision.EDIT)
+        edit = decision is Decision.EDIT
+        found.append(
+            Choice(
+                label=label,
+                value=decision,
+                allows=allows,
+                needs="edit" if edit else "",
+                prefill=question.assessment.shown if edit else "",
+            )
+        )
+        if decision is Decision.DENY:
+            found.append(
+                Choice(label="Deny and say what to do instead", value=decision, needs="deny, and say")
+            )
+    return found
+
+
+def rule_lines(question: ApprovalAsked) -> list[str]:
+    """What saving a rule would mean; printed before it is confirmed."""
+    return [
+        f"Rule: {one_line(question.rule, strict=True)}",
+        f"Would allow: {one_line(question.rule_allows, strict=True)}",
+        "Kept for this workspace. Type yes to save and run, anything else to go back.",
+    ]
+
+
+def answer(question: Question, choice: Choice, text: str) -> CommandBody:
+    """The command for a choice and the text typed for it."""
+    match question:
+        case ApprovalAsked():
+            edited = choice.needs == "edit"
+            return Decide(
+                approval_id=question.approval_id,
+                decision=Decision(choice.value),
+                digest=question.digest,
+                feedback="" if edited else text,
+                edited=text if edited else "",
+            )
+        case LostResultAsked():
+            return _settle(question, choice.value)
+        case QuestionAsked():
+            if choice.value == "\0none":
+                return Answer(question_id=question.question_id, text=None)
+            return Answer(question_id=question.question_id, text=text or choice.value)
+
+
+def _settle(question: LostResultAsked, value: str) -> Settle:
+    for known in ("keep", "rollback", "again", "stop"):
+        if value == known:
+            return Settle(question_id=question.question_id, choice=known)
+    raise ValueError(f"unknown choice {value!r}")
+
+
+def pages(lines: Sequence[str]) -> list[list[str]]:
+    """A long object in parts; one part for a short one."""
+    return [list(lines[at : at + PAGE_LINES]) for at in range(0, len(lines), PAGE_LINES)] or [[]]
