@@ -1,0 +1,146 @@
+"""The descriptors between us and a command: standard streams, its status, its leash."""
+
+import fcntl
+import os
+import pty
+import struct
+import termios
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+_SAFE_FROM = 64  # sources are moved above every number the child uses, so no dup2 overwrites another
+
+STATUS_FD = 3  # `pid N` and `exit N` lines, from whoever runs the command
+LEASH_FD = 4  # its end means: leave
+SECCOMP_FD = 5
+REPORT_FD = 6  # bwrap's JSON lines
+BLOCK_FD = 7
+ARGUMENTS_FD = 8
+
+
+@dataclass(slots=True)
+class Channels:
+    """Our ends, and what the child gets. `close_child_ends` once it is started."""
+
+    outputs: tuple[int, ...] = ()
+    stdin: int | None = None
+    terminal: int | None = None  # the master side, one of `outputs`
+    status: int = -1
+    leash: int = -1
+    report: int = -1
+    release: int = -1
+    for_child: dict[int, int] = field(default_factory=dict)  # number in the child → our descriptor
+
+    def ours(self) -> list[int]:
+        """Every descriptor on our side that is still open."""
+        fds = {*self.outputs, self.status, self.leash, self.report, self.release}
+        if self.stdin is not None:
+            fds.add(self.stdin)
+        return sorted(fd for fd in fds if fd >= 0)
+
+    def close_child_ends(self) -> None:
+        for fd in set(self.for_child.values()):
+            os.close(fd)
+        self.for_child.clear()
+
+    def close(self) -> None:
+        self.close_child_ends()
+        for fd in self.ours():
+            os.close(fd)
+        self.outputs, self.stdin, self.terminal = (), None, None
+        self.status = self.leash = self.report = self.release = -1
+
+    def file_actions(self) -> list[tuple[int, int, int]]:
+        """What posix_spawn does with them."""
+        return [(os.POSIX_SPAWN_DUP2, source, number) for number, source in self.for_child.items()]
+
+    def give(self, number: int, fd: int) -> None:
+        """Hand a descriptor to the child under a number; it is closed here."""
+        self.for_child[number] = _move_up(fd)
+
+
+def open_channels(
+    *, tty: bool, stdin: bool, size: tuple[int, int], inherit: Sequence[int] | None = None
+) -> Channels:
+    """Open the streams; `inherit` names three descriptors of ours to hand on instead of pipes."""
+    channels = Channels()
+    if inherit is not None:
+        for number, fd in enumerate(inherit):
+            channels.give(number, os.dup(fd))
+    elif tty:
+        _open_terminal(channels, size)
+    else:
+        _open_pipes(channels, stdin=stdin)
+    channels.status = _pipe_from_child(channels, STATUS_FD)
+    channels.leash = _pipe_to_child(channels, LEASH_FD)
+    os.set_blocking(channels.status, False)
+    return channels
+
+
+def add_bwrap_channels(channels: Channels, *, seccomp: int) -> None:
+    """The three more that bwrap itself needs."""
+    channels.give(SECCOMP_FD, seccomp)
+    channels.report = _pipe_from_child(channels, REPORT_FD)
+    os.set_blocking(channels.report, False)
+    channels.release = _pipe_to_child(channels, BLOCK_FD)
+    # a reader that is a writer too never sees the end of the pipe: should we die before the
+    # limits are set, bwrap stays blocked until the death signal takes it, and runs nothing
+    held = os.open(f"/proc/self/fd/{channels.for_child[BLOCK_FD]}", os.O_RDWR | os.O_CLOEXEC)
+    os.close(channels.for_child[BLOCK_FD])
+    channels.give(BLOCK_FD, held)
+
+
+def add_arguments(channels: Channels, words: Sequence[str]) -> None:
+    """bwrap's arguments, on a descriptor: they stay out of the process list and have no length limit."""
+    fd = os.memfd_create("arguments", os.MFD_CLOEXEC)
+    with os.fdopen(os.dup(fd), "wb") as file:
+        file.write(b"".join(os.fsencode(word) + b"\0" for word in words))
+    os.lseek(fd, 0, os.SEEK_SET)
+    channels.give(ARGUMENTS_FD, fd)
+
+
+def resize(terminal: int, size: tuple[int, int]) -> None:
+    """Set columns and rows; the kernel sends WINCH to the foreground group."""
+    columns, rows = size
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+def _open_terminal(channels: Channels, size: tuple[int, int]) -> None:
+    master, slave = pty.openpty()
+    os.set_inheritable(master, False)
+    resize(master, size)
+    os.set_blocking(master, False)
+    channels.outputs, channels.terminal = (master,), master
+    channels.stdin = fcntl.fcntl(master, fcntl.F_DUPFD_CLOEXEC, 0)
+    for number in (0, 1, 2):
+        channels.give(number, os.dup(slave))
+    os.close(slave)
+
+
+def _open_pipes(channels: Channels, *, stdin: bool) -> None:
+    if stdin:
+        channels.stdin = _pipe_to_child(channels, 0)
+        os.set_blocking(channels.stdin, False)
+    else:
+        channels.give(0, os.open(os.devnull, os.O_RDONLY))
+    channels.outputs = (_pipe_from_child(channels, 1), _pipe_from_child(channels, 2))
+    for fd in channels.outputs:
+        os.set_blocking(fd, False)
+
+
+def _pipe_from_child(channels: Channels, number: int) -> int:
+    read, write = os.pipe()
+    channels.give(number, write)
+    return read
+
+
+def _pipe_to_child(channels: Channels, number: int) -> int:
+    read, write = os.pipe()
+    channels.give(number, read)
+    return write
+
+
+def _move_up(fd: int) -> int:
+    moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _SAFE_FROM)
+    os.close(fd)
+    return moved

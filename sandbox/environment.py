@@ -1,0 +1,113 @@
+"""The environment of a command: built from an allow list, never by removing from ours.
+
+It becomes bwrap's own environment too, because `/proc/1/environ` is readable inside.
+"""
+
+import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from sandbox.policy import Mode, Policy
+
+_ALLOWED = tuple(
+    """
+    LANG LC_* TZ TERM COLORTERM USER LOGNAME SHELL NO_COLOR CI
+    JAVA_HOME GOPATH GOROOT CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN NVM_DIR PYENV_ROOT PYENV_VERSION VIRTUAL_ENV
+    CC CXX CFLAGS CXXFLAGS CPPFLAGS LDFLAGS MAKEFLAGS PKG_CONFIG_PATH
+    SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NODE_EXTRA_CA_CERTS
+    GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL
+    """.split()
+)
+_ALLOWED_WITH_NETWORK = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
+
+_SECRET_NAMES = tuple(
+    """
+    *TOKEN* *_KEY *SECRET* *PASSW* *CREDENTIAL* *_DSN DATABASE_URL AWS_* AZURE_* GOOGLE_* GCP_* AGENT_TUI_*
+    """.split()
+)
+_NEVER = (
+    *_SECRET_NAMES,
+    *"""
+    LD_* BASH_ENV ENV PROMPT_COMMAND PYTHONSTARTUP PYTHONPATH PERL5OPT PERL5LIB NODE_OPTIONS RUBYOPT
+    JAVA_TOOL_OPTIONS GIT_* SSH_AUTH_SOCK DBUS_* DOCKER_* DISPLAY WAYLAND_DISPLAY XAUTHORITY XDG_RUNTIME_DIR
+    GNUPGHOME KUBECONFIG
+    """.split(),
+)
+_GIT_IDENTITY = frozenset(
+    {"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"}
+)
+
+_SECRET_VALUE = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY"
+    r"|://[^/\s:@]+:[^/\s@]+@"
+    r"|\b(gh[pousr]_|github_pat_|glpat-|xox[abprs]-|npm_|pypi-|sk-|rk_live_|AIza|hf_|dop_v1_)[A-Za-z0-9_\-]{8,}"
+    r"|\b(AKIA|ASIA)[A-Z0-9]{12,}"
+    r"|\beyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]{10,}\."
+)
+
+_FIXED = {
+    "TMPDIR": "/tmp",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "EDITOR": "false",
+    "VISUAL": "false",
+    "GIT_EDITOR": "false",
+}
+_DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def is_secret(name: str, value: str) -> bool:
+    """Whether a variable must never reach a command, by its name or by the look of its value."""
+    return _matches(name.upper(), _SECRET_NAMES) or _SECRET_VALUE.search(value) is not None
+
+
+def build(
+    policy: Policy, environ: Mapping[str, str], *, home: Path, cwd: Path, tty: bool = False
+) -> dict[str, str]:
+    """The variables for a command of `policy`; with the sandbox off only secrets are removed."""
+    if policy.mode is Mode.OFF:
+        kept = {name: value for name, value in environ.items() if not is_secret(name, value)}
+        path = environ.get("PATH", _DEFAULT_PATH)
+        fixed = {name: value for name, value in _FIXED.items() if name != "TMPDIR"}
+    else:
+        kept = {name: value for name, value in environ.items() if _passes(name, value, policy)}
+        path = _clean_path(environ.get("PATH", _DEFAULT_PATH), policy, environ.get("VIRTUAL_ENV"))
+        fixed = _FIXED
+    return {**kept, **fixed, **_terminal(environ, tty=tty), "PATH": path, "HOME": str(home), "PWD": str(cwd)}
+
+
+def _passes(name: str, value: str, policy: Policy) -> bool:
+    if name not in _GIT_IDENTITY and _matches(name.upper(), _NEVER):
+        return False
+    if _SECRET_VALUE.search(value):
+        return False
+    allowed = _ALLOWED + policy.pass_env + (_ALLOWED_WITH_NETWORK if policy.network else ())
+    return _matches(name, allowed)
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _terminal(environ: Mapping[str, str], *, tty: bool) -> dict[str, str]:
+    language = environ.get("LC_ALL") or environ.get("LANG") or ""
+    chosen = {} if "utf" in language.lower() else {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+    return chosen | ({"TERM": "xterm-256color"} if tty else {"TERM": "dumb", "NO_COLOR": "1"})
+
+
+def _clean_path(path: str, policy: Policy, virtual_env: str | None) -> str:
+    """Absolute entries outside the writable roots; a virtual environment may lie inside them."""
+    roots = (policy.workspace, *policy.extra_roots, *policy.writable)
+    kept: dict[str, None] = {}
+    for entry in path.split(":"):
+        place = Path(entry)
+        if not place.is_absolute():
+            continue
+        if virtual_env and entry.startswith(virtual_env):
+            kept[entry] = None
+        elif not any(place.is_relative_to(root) for root in roots):
+            kept[entry] = None
+    return ":".join(kept) or _DEFAULT_PATH

@@ -1,0 +1,164 @@
+"""Facts of this machine that the sandbox depends on: its system tree, secrets in it, toolchains."""
+
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+
+from sandbox.bwrap import Host, Kind, Mount
+from sandbox.errors import SandboxError
+from sandbox.policy import Policy
+
+_TREES = ("/usr", "/etc", "/opt", "/nix", "/snap", "/gnu")
+_LINKABLE = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+# of /var and /sys only what compilers and package tools read: a read-only bind does not stop
+# connect(2) to a socket that lies below it
+_PARTS = (
+    "/sys/devices/system",
+    "/var/lib/dpkg",
+    "/var/lib/rpm",
+    "/var/lib/pacman",
+    "/var/lib/alternatives",
+    "/var/lib/ca-certificates",
+)
+_SECRETS = """
+shadow shadow- gshadow gshadow- sudoers sudoers.d ssl/private letsencrypt krb5.keytab wireguard openvpn ppp
+ipsec.secrets ipsec.d NetworkManager/system-connections kubernetes rancher docker cups/subscriptions.conf
+""".split()
+_KERNEL = ("/proc/sys",)
+_KERNEL_ROOT = ("/proc/fs", "/proc/acpi", "/proc/asound", "/proc/scsi", "/proc/driver", "/proc/mtrr")
+
+_TOOLCHAINS = """
+.cargo/bin .cargo/registry .cargo/git .cargo/env .rustup .pyenv .nvm .volta .fnm .asdf .sdkman .rbenv .rvm .ghcup
+.deno/bin .bun/bin .dotnet go .local/bin .local/lib .local/share/uv .local/share/mise .local/share/pnpm
+miniconda3 anaconda3 miniforge3 .opam .juliaup
+""".split()
+_TOOLCHAIN_VARIABLES = (
+    "JAVA_HOME",
+    "GOROOT",
+    "GOPATH",
+    "RUSTUP_HOME",
+    "NVM_DIR",
+    "PYENV_ROOT",
+    "VIRTUAL_ENV",
+)
+# written by tools beside ~/.cache; they lead into the private cache, so they last and stay inside
+_PRIVATE = """
+.config .local/state .npm .node-gyp .yarn .pnpm-store .gradle .m2 .ivy2 .sbt .nuget .composer .gem .bundle .stack
+.cabal .ipython .jupyter .keras .ccache .java .terraform.d .cpan
+""".split()
+SECRET_PLACES = """
+.ssh .aws .azure .gnupg .config/gcloud .config/gh .config/op .config/rclone .config/google-chrome .config/chromium
+.config/BraveSoftware .mozilla .thunderbird .docker .kube .password-store .local/share/keyrings .netrc .git-credentials
+.npmrc .pypirc .pgpass .my.cnf .vault-token .terraformrc .cargo/credentials .cargo/credentials.toml .gem/credentials
+.m2/settings.xml .gradle/gradle.properties .bash_history .zsh_history .python_history .node_repl_history
+.psql_history .mysql_history .claude .codex .gemini .config/agent-tui .local/state/agent-tui
+""".split()
+
+
+def home(environ: Mapping[str, str]) -> Path:
+    """The resolved home directory; raises `SandboxError` when there is none."""
+    named = environ.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - Path.home raises without a passwd entry
+    if not named.startswith("/"):
+        raise SandboxError("sandbox: HOME is not an absolute path; set it")
+    return Path(named).resolve()
+
+
+@cache
+def system_tree() -> tuple[Mount, ...]:
+    """The read-only tree, the same for every command of this process."""
+    found = [Mount(kind=Kind.READ, source=tree, target=tree) for tree in _TREES if Path(tree).is_dir()]
+    for name in _LINKABLE:
+        place = Path(name)
+        if place.is_symlink():
+            found.append(Mount(kind=Kind.LINK, source=str(place.readlink()), target=name))
+        elif place.is_dir():
+            found.append(Mount(kind=Kind.READ, source=name, target=name))
+    found += [Mount(kind=Kind.READ, source=part, target=part) for part in _PARTS if Path(part).exists()]
+    found.append(Mount(kind=Kind.LINK, source="/tmp", target="/var/tmp"))
+    found.append(Mount(kind=Kind.LINK, source="/run", target="/var/run"))
+    return tuple(found)
+
+
+@cache
+def hidden() -> tuple[Mount, ...]:
+    """Covers over secrets below /etc that this user could read."""
+    etc = Path("/etc")
+    places = [etc / name for name in _SECRETS] + sorted(etc.glob("ssh/ssh_host_*_key"))
+    return tuple(cover(place) for place in places if os.access(place, os.R_OK))
+
+
+def cover(place: Path) -> Mount:
+    """Hides a file behind an empty device, a directory behind an empty one."""
+    if place.is_dir():
+        return Mount(kind=Kind.TMPFS, target=str(place))
+    return Mount(kind=Kind.READ, source="/dev/null", target=str(place))
+
+
+@cache
+def kernel() -> tuple[str, ...]:
+    """Entries of /proc that stay read-only whoever asks."""
+    names = _KERNEL + (_KERNEL_ROOT if os.geteuid() == 0 else ())
+    return tuple(name for name in names if Path(name).exists())
+
+
+def private_dir(path: Path) -> Path:
+    """Make a directory that only we may enter; raises `SandboxError` when it is not ours."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = path.lstat()
+    except OSError as error:
+        raise SandboxError(f"sandbox: cannot make `{path}`: {error.strerror}") from error
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise SandboxError(f"sandbox: `{path}` is not a directory of ours; remove it")
+    return path
+
+
+def covers(place: Path, *secrets: Path) -> bool:
+    """Whether showing `place` would show one of `secrets`."""
+    return any(secret.is_relative_to(place) for secret in secrets)
+
+
+def home_parts(policy: Policy, home_dir: Path, cache_dir: Path, environ: Mapping[str, str]) -> list[Mount]:
+    """The home as commands see it: empty and read-only, with toolchains and a private cache."""
+    if policy.workspace == home_dir or home_dir.is_relative_to(policy.workspace):
+        return []
+    parts = [Mount(kind=Kind.TMPFS, target=str(home_dir))]
+    parts += [_bind(place) for place in _toolchains(policy, home_dir, environ)]
+    parts.append(Mount(kind=Kind.WRITE, source=str(cache_dir), target=str(home_dir / ".cache")))
+    for name in _PRIVATE:
+        private_dir(cache_dir / "home" / name)
+        depth = name.count("/")
+        source = "../" * depth + ".cache/home/" + name
+        parts.append(Mount(kind=Kind.LINK, source=source, target=str(home_dir / name)))
+    parts.append(Mount(kind=Kind.FREEZE, target=str(home_dir)))
+    return parts
+
+
+def _bind(place: Path) -> Mount:
+    return Mount(kind=Kind.READ, source=str(place), target=str(place))
+
+
+def _toolchains(policy: Policy, home_dir: Path, environ: Mapping[str, str]) -> Iterable[Path]:
+    named = [home_dir / name for name in _TOOLCHAINS]
+    named += [Path(environ[name]) for name in _TOOLCHAIN_VARIABLES if environ.get(name, "").startswith("/")]
+    seen: dict[Path, None] = {}
+    for place in named:
+        if not place.exists() or covers(place.resolve(), home_dir, policy.state_dir):
+            continue
+        if not any(place.is_relative_to(other) for other in ("/usr", "/etc", "/opt", *seen)):
+            seen[place] = None
+    return seen
+
+
+def look(policy: Policy, home_dir: Path, cache_dir: Path, environ: Mapping[str, str]) -> Host:
+    """Collect the facts for one command."""
+    return Host(
+        home=str(home_dir),
+        root=os.geteuid() == 0,
+        system=system_tree(),
+        hidden=hidden(),
+        home_parts=tuple(home_parts(policy, home_dir, cache_dir, environ)),
+        kernel=kernel(),
+    )

@@ -1,0 +1,66 @@
+"""Identity and signals of processes: no number is trusted without its start time."""
+
+import os
+import signal
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+
+def start_ticks(pid: int) -> int | None:
+    """Clock ticks after boot at which a process started (field 22 of /proc/PID/stat), or None."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return None
+    return int(text.rpartition(b")")[2].split()[19])
+
+
+def children(pid: int) -> list[int]:
+    """Direct children, zombies included; empty when the process is gone."""
+    try:
+        text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    except OSError:
+        return []
+    return [int(word) for word in text.split()]
+
+
+def descendants(pid: int) -> list[int]:
+    """The whole tree below a process, parents first."""
+    found: list[int] = []
+    waiting = [pid]
+    while waiting:
+        below = children(waiting.pop())
+        found += below
+        waiting += below
+    return found
+
+
+def resident_bytes(pid: int) -> int:
+    """Resident memory of one process, 0 when it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/statm").read_text().split()
+    except OSError:
+        return 0
+    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """A process by pidfd: a signal through it never reaches another that got the same number."""
+
+    pid: int
+    fd: int
+
+    def signal(self, number: int) -> None:
+        """Send a signal; nothing happens when the process is gone."""
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.fd, number)
+
+    def close(self) -> None:
+        os.close(self.fd)
+
+
+def open_handle(pid: int) -> Handle:
+    """Raises OSError when the process is gone or the kernel is older than 5.3."""
+    return Handle(pid, os.pidfd_open(pid))

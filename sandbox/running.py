@@ -1,0 +1,206 @@
+"""A command that was started: its end, its signals, and the death of everything it started."""
+
+import asyncio
+import os
+import signal
+from contextlib import suppress
+from dataclasses import dataclass
+
+from sandbox import channels as wires
+from sandbox import processes
+from sandbox.channels import Channels
+from sandbox.errors import SandboxError
+from sandbox.processes import Handle
+
+INTERRUPT_GRACE_S = 2.0
+TERMINATE_GRACE_S = 3.0
+_POPULATION_CHECKS_S = (0.0, 0.002, 0.01, 0.05)  # then every quarter of a second
+_POPULATION_INTERVAL_S = 0.25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exit:
+    """How a command ended: `code` is 128 + number for a signal, which `signal` then names."""
+
+    code: int
+    signal: str | None = None
+
+    @classmethod
+    def of(cls, code: int) -> "Exit":
+        name = None
+        if code > 128:
+            with suppress(ValueError):
+                name = signal.Signals(code - 128).name.removeprefix("SIG")
+        return cls(code=code, signal=name)
+
+
+class Running:
+    """One started command. All methods belong to the event loop that started it."""
+
+    def __init__(self, *, pid: int, root: Handle, channels: Channels, sandboxed: bool) -> None:
+        self.pid = pid  # ours to reap: bwrap, or the guard of an unsandboxed command
+        self.root_pid = root.pid  # all that runs is below it: pid 1 of the sandbox, or the guard
+        self.process_group = root.pid if sandboxed else 0
+        self.started_at_ticks = processes.start_ticks(pid) or 0
+        self.boot_id = _boot_id()
+        self.limit_hit = ""  # a sentence when a limit ended the command
+        self.notices: list[str] = []
+        self._root = root
+        self._outer = processes.open_handle(pid)
+        self._channels = channels
+        self._sandboxed = sandboxed
+        self._loop = asyncio.get_running_loop()
+        self._exit: asyncio.Future[Exit] = self._loop.create_future()
+        self._ended: asyncio.Future[None] = self._loop.create_future()
+        self._text = b""
+        self._cleanup: list[object] = []
+        self._loop.add_reader(channels.status, self._read_status)
+        self._loop.add_reader(self._outer.fd, self._reap)
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """Descriptors to read from; empty when the streams were handed on."""
+        return self._channels.outputs
+
+    @property
+    def stdin(self) -> int | None:
+        """A non-blocking descriptor to write to, or None; end it with `close_stdin`."""
+        return self._channels.stdin
+
+    @property
+    def exit(self) -> Exit | None:
+        """How the command ended; None while it runs."""
+        return self._exit.result() if self._exit.done() else None
+
+    async def wait(self) -> Exit:
+        """Until the command itself ends; what it left behind may go on."""
+        return await asyncio.shield(self._exit)
+
+    async def ended(self) -> None:
+        """Until nothing that the command started is left."""
+        await asyncio.shield(self._ended)
+
+    def leftovers(self) -> list[int]:
+        """Processes still running beside or after the command, by host pid."""
+        below = processes.descendants(self.root_pid)
+        return below[1:] if self._sandboxed else below
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Set the size of the terminal; without one nothing happens."""
+        if self._channels.terminal is not None:
+            wires.resize(self._channels.terminal, (columns, rows))
+
+    def close_stdin(self) -> None:
+        """End the command's input; on a terminal write `\\x04` instead."""
+        if self._channels.stdin is not None:
+            os.close(self._channels.stdin)
+            self._channels.stdin = None
+
+    def signal(self, name: str) -> None:
+        """Signal the foreground process group by name, as `INT`; gone processes are ignored."""
+        if self._ended.done():
+            return
+        number = signal.Signals[f"SIG{name}"]
+        group = self._foreground_group()
+        if group > 1:
+            with suppress(ProcessLookupError):
+                os.killpg(group, number)
+
+    def _foreground_group(self) -> int:
+        if self._channels.terminal is None:
+            return self.process_group
+        with suppress(OSError):
+            return os.tcgetpgrp(self._channels.terminal)
+        return self.process_group
+
+    async def stop(self) -> Exit:
+        """INT, after 2 s TERM, after 3 s more KILL for the whole tree; returns when all is gone."""
+        for name, grace_s in (("INT", INTERRUPT_GRACE_S), ("TERM", TERMINATE_GRACE_S)):
+            if self._ended.done():
+                break
+            self.signal(name)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.wait(), grace_s)
+                break
+        self.kill()
+        await self.ended()
+        return await self.wait()
+
+    def kill(self) -> None:
+        """KILL everything at once."""
+        if self._sandboxed:
+            self._root.signal(signal.SIGKILL)
+            self._outer.signal(signal.SIGKILL)
+        else:
+            self._let_go()
+
+    def close(self) -> None:
+        """Kill what is left and close every descriptor; to be called once output is read."""
+        if not self._ended.done():
+            self.kill()
+        self._loop.remove_reader(self._channels.status)
+        self._channels.close()
+
+    def _read_status(self) -> None:
+        data = os.read(self._channels.status, 4096)
+        self._text += data
+        while b"\n" in self._text:
+            line, _, self._text = self._text.partition(b"\n")
+            word, _, number = line.partition(b" ")
+            if word == b"pid":
+                self.process_group = int(number)
+            elif word == b"exit" and not self._exit.done():
+                self._exit.set_result(Exit.of(int(number)))
+                self._check_population(0)
+        if not data:
+            self._loop.remove_reader(self._channels.status)
+
+    def _check_population(self, turn: int) -> None:
+        """Let the sandbox go once the command and all it left behind are gone."""
+        if self._ended.done() or self._channels.leash < 0:
+            return
+        if not self.leftovers():
+            self._let_go()
+            return
+        delay = _POPULATION_CHECKS_S[turn] if turn < len(_POPULATION_CHECKS_S) else _POPULATION_INTERVAL_S
+        self._loop.call_later(delay, self._check_population, turn + 1)
+
+    def _let_go(self) -> None:
+        if self._channels.leash >= 0:
+            os.close(self._channels.leash)
+            self._channels.leash = -1
+
+    def _reap(self) -> None:
+        pid, status = os.waitpid(self.pid, os.WNOHANG)
+        if pid == 0:
+            return
+        self._loop.remove_reader(self._outer.fd)
+        self._outer.close()
+        if self._channels.status >= 0:
+            self._read_status()
+        if not self._exit.done():
+            code = os.waitstatus_to_exitcode(status)
+            self._exit.set_result(Exit.of(code if code >= 0 else 128 - code))
+        # pid 1 of the namespace ends only after everything in it
+        if self._sandboxed:
+            self._loop.add_reader(self._root.fd, self._finish)
+        else:
+            self._finish()
+
+    def _finish(self) -> None:
+        self._loop.remove_reader(self._root.fd)
+        self._root.close()
+        if not self._ended.done():
+            self._ended.set_result(None)
+
+
+def _boot_id() -> str:
+    with open("/proc/sys/kernel/random/boot_id") as file:  # noqa: PTH123 - read for every command
+        return file.read().strip()
+
+
+def start_failure(text: str) -> SandboxError:
+    """bwrap's own words as one line."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    said = lines[-1].removeprefix("bwrap: ") if lines else "it said nothing"
+    return SandboxError(f"sandbox: `bwrap` failed: {said}; run `agent-tui doctor`")
