@@ -1,1 +1,1 @@
-"""Settings: layers, provenance, workspace trust."""
+"""Settings: one option table, layers with provenance, providers, and the `Config` made of them."""

@@ -1,0 +1,110 @@
+"""Turns resolved settings into the immutable `Config` of one start."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, cast
+
+from agent_tui.config import paths
+from agent_tui.config.layers import Settings
+from agent_tui.config.options import INTERFACE_KEYS, dotted
+from agent_tui.config.providers import choose
+from agent_tui.engine.types import ApprovalPolicy, Budgets, Config
+from agent_tui.errors import UsageError
+from sandbox.policy import Limits, Mode
+
+
+def build(settings: Settings, environ: Mapping[str, str], *, interactive: bool) -> Config:
+    """The configuration of a run. Raises UsageError; `model` is None where none is configured."""
+    model = settings.text("model")
+    return Config(
+        workspace=settings.workspace,
+        state_dir=state_dir(settings, environ),
+        config_dir=settings.config_dir,
+        model=choose(model, settings, environ) if model else None,
+        extra_roots=tuple(_root(settings.workspace, root) for root in settings.items("add_dir")),
+        sandbox=Mode(settings.text("sandbox") or Mode.WORKSPACE_WRITE),
+        network=settings.flag("network"),
+        approval=_approval(settings, interactive),
+        interactive=interactive,
+        limits=_limits(settings),
+        budgets=_budgets(settings),
+        ephemeral=settings.flag("ephemeral"),
+        checkpoints=not settings.flag("no_checkpoints"),
+        require_checkpoints=_require_checkpoints(settings),
+        verify=settings.text("verify"),
+        output_schema=_output_schema(settings),
+        on_lost_result=cast(Literal["report", "rollback", "stop"], settings.text("on_lost_result")),
+        answers=settings.items("answer"),
+        interface=_interface(settings),
+        origins={dotted(key): setting.layer for key, setting in settings.values.items()},
+    )
+
+
+def state_dir(settings: Settings, environ: Mapping[str, str]) -> Path:
+    """Where sessions and checkpoints are kept."""
+    wanted = settings.text("state_dir")
+    return Path(wanted).expanduser().absolute() if wanted else paths.state_dir(environ)
+
+
+def _approval(settings: Settings, interactive: bool) -> ApprovalPolicy:
+    default = ApprovalPolicy.ON_REQUEST if interactive else ApprovalPolicy.NEVER
+    return ApprovalPolicy(settings.text("approval") or default)
+
+
+def _root(workspace: Path, text: str) -> Path:
+    path = workspace / Path(text).expanduser()
+    if not path.is_dir():
+        raise UsageError(f"--add-dir: directory `{paths.shown(path)}` does not exist")
+    return path.resolve()
+
+
+def _limits(settings: Settings) -> Limits:
+    given = {key[0]: value for key, value in settings.below("limits").items() if value is not None}
+    return Limits(**cast("dict[str, int]", given))
+
+
+def _budgets(settings: Settings) -> Budgets:
+    return Budgets(
+        max_turns=settings.integer("max_turns"),
+        max_tool_calls=settings.integer("max_tool_calls"),
+        max_tokens=settings.integer("max_tokens"),
+        max_cost_usd=settings.number("max_cost"),
+        timeout_s=settings.number("timeout"),
+        max_idle_steps=settings.integer("max_idle_steps") or None,
+    )
+
+
+def _require_checkpoints(settings: Settings) -> bool:
+    required = settings.flag("require_checkpoints")
+    if required and settings.flag("no_checkpoints"):
+        raise UsageError("`--require-checkpoints` and `--no-checkpoints` exclude each other; leave one out")
+    return required
+
+
+def _output_schema(settings: Settings) -> str | None:
+    name = settings.text("output_schema")
+    if not name:
+        return None
+    path = Path(name).expanduser()
+    try:
+        text = path.read_text(encoding="utf-8")
+        schema = json.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--output-schema: `{name}` cannot be read: {error}") from error
+    except ValueError as error:
+        raise UsageError(f"--output-schema: `{name}` is not JSON: {error}") from error
+    if not isinstance(schema, dict | bool):
+        raise UsageError(f"--output-schema: `{name}` is no JSON Schema; it must be an object")
+    return text
+
+
+def _interface(settings: Settings) -> Mapping[str, str]:
+    """Settings of the screen as texts; flags as `true` and `false`, keys as `keys.ACTION`."""
+    values = {name: settings.get(name) for name in INTERFACE_KEYS}
+    values |= {f"keys.{key[0]}": value for key, value in settings.below("keys").items()}
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in values.items()
+        if value is not None
+    }

@@ -1,0 +1,221 @@
+"""The one table of settings. Flags, environment variables, settings files, `--help`, `config show`
+and the README's option table are all made from it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Value = str | bool | int | float | tuple[str, ...] | None
+Key = tuple[str, ...]  # segments of a dotted key; names of providers and models may hold dots
+Kind = Literal["text", "flag", "integer", "number", "choice", "list"]
+Group = Literal["run", "exec", "settings"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One setting. `strictest` ranks values, safest first: the project may only move towards it."""
+
+    key: Key  # `*` stands for any one segment
+    kind: Kind
+    help: str
+    flags: tuple[str, ...] = ()
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+    default: Value = None
+    group: Group = "run"  # where its flag exists: every run, `exec` only, or no flag at all
+    project: Literal["free", "tighten", "never"] = "never"  # what a trusted workspace may set
+    strictest: tuple[Value, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The dotted key."""
+        return ".".join(self.key)
+
+    @property
+    def environment(self) -> str:
+        """Its environment variable; empty where the key has free segments."""
+        return "" if "*" in self.key else "AGENT_TUI_" + "_".join(self.key).upper()
+
+
+def _flag(*flags: str, help: str, **rest: object) -> Option:
+    return _option(*flags, kind="flag", help=help, default=False, **rest)
+
+
+def _option(*flags: str, **rest: object) -> Option:
+    key = (flags[-1].removeprefix("--").replace("-", "_"),)
+    return Option(key=key, flags=flags, **rest)  # type: ignore[arg-type]  # checked by the table's test
+
+
+def _setting(name: str, kind: Kind = "text", **rest: object) -> Option:
+    return Option(key=tuple(name.split(".")), kind=kind, group="settings", **rest)  # type: ignore[arg-type]  # as above
+
+
+SANDBOX_MODES = ("read-only", "workspace-write", "off")
+APPROVAL_POLICIES = ("untrusted", "on-request", "never")
+LOST_RESULT_CHOICES = ("report", "rollback", "stop")
+
+RUN_OPTIONS: tuple[Option, ...] = (
+    _option("-m", "--model", kind="text", metavar="PROVIDER/MODEL", help="the model", project="free"),
+    _option("--base-url", kind="text", metavar="URL", help="address of the provider's API"),
+    _option("-C", "--cd", kind="text", metavar="DIR", help="work in this directory"),
+    _option("--add-dir", kind="list", metavar="DIR", help="also writable for commands", default=()),
+    _option(
+        *("-s", "--sandbox"),
+        kind="choice",
+        choices=SANDBOX_MODES,
+        default="workspace-write",
+        help="what commands may touch",
+        project="tighten",
+        strictest=SANDBOX_MODES,
+    ),
+    _flag("--network", help="allow network inside the sandbox", project="tighten", strictest=(False, True)),
+    _option(
+        *("-a", "--approval"),
+        kind="choice",
+        choices=APPROVAL_POLICIES,
+        help="when a call asks; by default on-request, in exec never",
+        project="tighten",
+        strictest=("untrusted", "never", "on-request"),
+    ),
+    _option("--profile", kind="text", metavar="NAME", help="use the settings of `[profiles.NAME]`"),
+    _option("-i", "--image", kind="list", metavar="FILE", help="attach a picture", default=()),
+    _flag("--ephemeral", help="store nothing"),
+    _flag("--no-checkpoints", help="take no checkpoints", project="tighten", strictest=(False, True)),
+    _flag(
+        "--require-checkpoints",
+        help="end the run where a checkpoint cannot be taken",
+        project="tighten",
+        strictest=(True, False),
+    ),
+    _option(
+        *("--verify",),
+        kind="text",
+        metavar="CMD",
+        help="the run counts as done only when CMD exits 0 after the last change",
+        project="free",
+    ),
+    _option("--max-turns", kind="integer", metavar="N", help="model responses", project="tighten"),
+    _option("--max-tool-calls", kind="integer", metavar="N", help="tool calls", project="tighten"),
+    _option("--max-tokens", kind="integer", metavar="N", help="tokens in and out", project="tighten"),
+    _option("--max-cost", kind="number", metavar="USD", help="money", project="tighten"),
+    _option("--timeout", kind="number", metavar="SECONDS", help="active time of a run", project="tighten"),
+    _flag("--plain", help="line-mode interface"),
+    _flag("--debug", help="show tracebacks"),
+)
+
+EXEC_OPTIONS: tuple[Option, ...] = (
+    _flag("--json", help="events as JSON lines on stdout", group="exec"),
+    _option(
+        *("-o", "--output-last-message"),
+        kind="text",
+        metavar="FILE",
+        help="also write the final answer to FILE",
+        group="exec",
+    ),
+    _option(
+        *("--output-schema",),
+        kind="text",
+        metavar="FILE",
+        help="JSON Schema that the final answer must fit",
+        group="exec",
+    ),
+    _option(
+        *("--on-lost-result",),
+        kind="choice",
+        choices=LOST_RESULT_CHOICES,
+        default="report",
+        help="what to do about a call whose result was lost in a crash",
+        group="exec",
+        project="free",
+    ),
+    _option(
+        *("--answer",),
+        kind="list",
+        metavar="TEXT",
+        help="answer for a question of the model, in order",
+        default=(),
+        group="exec",
+    ),
+)
+
+SETTINGS: tuple[Option, ...] = (
+    _setting("api_key", help="the key, from the environment only: `AGENT_TUI_API_KEY`"),
+    _setting("state_dir", help="where sessions and checkpoints are kept"),
+    _setting(
+        "effort",
+        "choice",
+        choices=("minimal", "low", "medium", "high"),
+        help="reasoning effort",
+        project="free",
+    ),
+    _setting(
+        "max_idle_steps",
+        "integer",
+        default=12,
+        help="steps without progress before a run ends; 0 for no limit",
+    ),
+    _setting("limits.tasks", "integer", help="processes of one command"),
+    _setting("limits.memory_bytes", "integer", help="memory of one command"),
+    _setting("limits.file_size_bytes", "integer", help="largest file a command may write"),
+    _setting("limits.tmp_bytes", "integer", help="size of a command's /tmp"),
+    _setting("theme", help="colours of the interface", project="free"),
+    _setting("glyphs", "choice", choices=("auto", "unicode", "ascii"), help="signs", project="free"),
+    _setting("motion", "flag", help="animations", project="free"),
+    _setting("mouse", "flag", help="mouse capture", project="free"),
+    _setting("output", "text", help="how much of a command's output a card shows", project="free"),
+    _setting("screen_reader", "flag", help="words in place of colour", project="free"),
+    _setting("progress", "flag", help="progress signals to the terminal", project="free"),
+    _setting("keys.*", "text", help="key of an action of the interface"),
+    _setting("providers.*.api", "choice", choices=("responses", "chat", "messages"), help="dialect"),
+    _setting("providers.*.base_url", help="address"),
+    _setting("providers.*.api_key_env", help="variable that holds the key"),
+    _setting("providers.*.headers.*", help="extra header of each request"),
+    _setting("providers.*.models.*.context_window", "integer", help="tokens"),
+    _setting("providers.*.models.*.max_output", "integer", help="tokens"),
+    _setting("providers.*.models.*.price_input", "number", help="USD per million tokens"),
+    _setting("providers.*.models.*.price_output", "number", help="USD per million tokens"),
+    _setting("providers.*.models.*.price_cache_read", "number", help="USD per million tokens"),
+    _setting("providers.*.models.*.price_cache_write", "number", help="USD per million tokens"),
+    _setting("providers.*.models.*.images", "flag", help="takes pictures"),
+    _setting("providers.*.models.*.reasoning", "flag", help="reasons"),
+    _setting("providers.*.models.*.effort", "flag", help="takes a reasoning effort"),
+)
+
+OPTIONS: tuple[Option, ...] = RUN_OPTIONS + EXEC_OPTIONS + SETTINGS
+INTERFACE_KEYS = ("theme", "glyphs", "motion", "mouse", "output", "screen_reader", "progress")
+
+
+def find(key: Key) -> Option | None:
+    """The option that a key names."""
+    return next((option for option in OPTIONS if _matches(option.key, key)), None)
+
+
+def by_name(name: str) -> Option:
+    """The option of a fixed name; raises KeyError."""
+    found = find(tuple(name.split(".")))
+    if found is None:
+        raise KeyError(name)
+    return found
+
+
+def is_table(key: Key) -> bool:
+    """Whether a key names a table that holds options."""
+    return any(len(o.key) > len(key) and _matches(o.key[: len(key)], key) for o in OPTIONS)
+
+
+def siblings(key: Key) -> Sequence[str]:
+    """The names that would have been known in the place of the last segment of `key`."""
+    depth = len(key)
+    names = {
+        o.key[depth - 1] for o in OPTIONS if len(o.key) >= depth and _matches(o.key[: depth - 1], key[:-1])
+    }
+    return sorted(names - {"*"})
+
+
+def dotted(key: Key) -> str:
+    """A key as TOML writes it: segments with other characters are quoted."""
+    return ".".join(s if s.replace("-", "").replace("_", "").isalnum() else f'"{s}"' for s in key)
+
+
+def _matches(pattern: Key, key: Key) -> bool:
+    return len(pattern) == len(key) and all(p in ("*", k) for p, k in zip(pattern, key, strict=True))

@@ -1,0 +1,158 @@
+"""Reads one settings file into checked values, each with the line it stands in."""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_tui.config.options import Key, Value, dotted, find, is_table, siblings
+from agent_tui.config.paths import shown
+from agent_tui.config.values import BadValueError, from_toml
+from agent_tui.errors import UsageError
+
+_HEADER = re.compile(r"^\s*\[\[?(?P<name>[^\]]+)\]\]?")
+_ASSIGNMENT = re.compile(r"^\s*(?P<name>[\w.\-\"' ]+?)\s*=")
+_SEGMENT = re.compile(r"\"([^\"]*)\"|'([^']*)'|([\w-]+)")
+MAX_BYTES = 1_000_000  # a settings file is written by hand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSettings:
+    """What one file sets: key → value, and profile name → the same."""
+
+    values: Mapping[Key, Value]
+    profiles: Mapping[str, Mapping[Key, Value]]
+
+
+def read_file(path: Path) -> FileSettings | None:
+    """None where there is no such file; raises UsageError that names file and line."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UsageError(f"{shown(path)}: cannot be read: {error.strerror}") from error
+    return parse(data, path)
+
+
+def parse(data: bytes, path: Path) -> FileSettings:
+    """The settings in the content of a file; raises UsageError that names file and line."""
+    place = shown(path)
+    if len(data) > MAX_BYTES:
+        raise UsageError(f"{place}: larger than {MAX_BYTES:,} bytes; a settings file is short")
+    try:
+        text = data.decode("utf-8")
+        table = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise UsageError(f"{place}:{line}: not UTF-8 text") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(_syntax_problem(place, text, str(error))) from error
+    reader = _Reader(place, _lines_of(text))
+    profiles = table.pop("profiles", {})
+    if not isinstance(profiles, dict) or not all(isinstance(p, dict) for p in profiles.values()):
+        raise UsageError(
+            f"{reader.at(('profiles',))}: `profiles` must hold tables, such as `[profiles.NAME]`"
+        )
+    return FileSettings(
+        values=dict(reader.flatten(table)),
+        profiles={name: dict(reader.flatten(table, ("profiles", name))) for name, table in profiles.items()},
+    )
+
+
+def parse_assignment(text: str) -> tuple[Key, Value]:
+    """The `KEY=VALUE` of `-c`: TOML, or plain text where VALUE is no TOML. Raises UsageError."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise UsageError(f"-c `{text}`: must be KEY=VALUE, such as `-c effort=high`")
+    try:
+        table = tomllib.loads(f"{name} = {value}")
+    except tomllib.TOMLDecodeError:
+        try:
+            table = tomllib.loads(f"{name} = ''")
+        except tomllib.TOMLDecodeError as error:
+            raise UsageError(f"-c `{text}`: `{name}` is no key") from error
+        table = _with_text(table, value.strip())
+    found = list(_Reader("-c", {}).flatten(table))
+    if len(found) != 1:
+        raise UsageError(f"-c `{text}`: must set one value")
+    return found[0]
+
+
+class _Reader:
+    """Flattens a parsed table by the option table; knows where each key stands."""
+
+    def __init__(self, place: str, lines: Mapping[Key, int]) -> None:
+        self._place = place
+        self._lines = lines
+
+    def at(self, key: Key) -> str:
+        """`file:line`; the line of the nearest key above where an inline table holds it."""
+        while key and key not in self._lines:
+            key = key[:-1]
+        return f"{self._place}:{self._lines[key]}" if key else self._place
+
+    def flatten(self, table: Mapping[str, object], prefix: Key = ()) -> Iterator[tuple[Key, Value]]:
+        """Checked values below `prefix`, which is part of the place but not of the keys."""
+        for key, value in _leaves(table):
+            where = self.at((*prefix, *key))
+            option = find(key)
+            if option is None:
+                raise UsageError(f"{where}: {_unknown(key)}")
+            if option.name == "api_key":
+                raise UsageError(f"{where}: a key is never kept in a file; set `AGENT_TUI_API_KEY` instead")
+            try:
+                yield key, from_toml(option, value)
+            except BadValueError as problem:
+                raise UsageError(f"{where}: `{dotted(key)}` {problem}") from problem
+
+
+def _leaves(table: Mapping[str, object], above: Key = ()) -> Iterator[tuple[Key, object]]:
+    for name, value in table.items():
+        key = (*above, name)
+        if isinstance(value, dict) and find(key) is None and is_table(key):
+            yield from _leaves(value, key)
+        else:
+            yield key, value
+
+
+def _unknown(key: Key) -> str:
+    if is_table(key):
+        return f"`{dotted(key)}` is a table, such as `[{dotted(key)}]`"
+    while len(key) > 1 and not is_table(key[:-1]):
+        key = key[:-1]
+    near = difflib.get_close_matches(key[-1], siblings(key), n=1)
+    hint = f"; did you mean `{dotted((*key[:-1], near[0]))}`?" if near else ""
+    return f"unknown key `{dotted(key)}`{hint}"
+
+
+def _with_text(table: dict[str, object], text: str) -> dict[str, object]:
+    return {
+        name: _with_text(value, text) if isinstance(value, dict) else text for name, value in table.items()
+    }
+
+
+def _syntax_problem(place: str, text: str, message: str) -> str:
+    found = re.search(r"\(at line (\d+), column \d+\)", message)
+    line = int(found.group(1)) if found else text.count("\n") + 1
+    reason = re.sub(r"\s*\(at [^)]*\)$", "", message)
+    return f"{place}:{line}: not valid TOML: {reason[:1].lower()}{reason[1:]}"
+
+
+def _lines_of(text: str) -> Mapping[Key, int]:
+    """Key → line of its header or assignment. A heuristic for messages only: tomllib has no positions."""
+    lines: dict[Key, int] = {}
+    table: Key = ()
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := _HEADER.match(line):
+            table = _segments(header.group("name"))
+            lines.setdefault(table, number)
+        elif assignment := _ASSIGNMENT.match(line):
+            lines.setdefault((*table, *_segments(assignment.group("name"))), number)
+    return lines
+
+
+def _segments(name: str) -> Key:
+    return tuple(a or b or c for a, b, c in _SEGMENT.findall(name))

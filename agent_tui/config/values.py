@@ -1,0 +1,85 @@
+"""Checks one value of a setting, from TOML or from the text of a flag or a variable."""
+
+import math
+
+from agent_tui.config.options import Option, Value
+
+_TRUE = ("1", "true", "yes", "on")
+_FALSE = ("0", "false", "no", "off", "")
+
+
+class BadValueError(Exception):
+    """The text says what was expected and what was found."""
+
+
+def from_toml(option: Option, value: object) -> Value:
+    """The value of a key in a settings file or of `-c`; raises BadValueError."""
+    match option.kind, value:
+        case "flag", bool():
+            return value
+        case "integer", int() if not isinstance(value, bool):
+            return _positive(option, value)
+        case "number", int() | float() if not isinstance(value, bool):
+            return _positive(option, float(value))
+        case "list", list() if all(isinstance(item, str) for item in value):
+            return tuple(value)
+        case "list", str():
+            return (value,)
+        case "choice", str():
+            return _choice(option, value)
+        case "text", str():
+            return value
+    raise BadValueError(f"must be {expected(option)}, not `{value}`")
+
+
+def from_text(option: Option, text: str) -> Value:
+    """The value of a flag or of an environment variable; raises BadValueError."""
+    match option.kind:
+        case "flag":
+            if text.lower() not in _TRUE + _FALSE:
+                raise BadValueError(f"must be {expected(option)}, not `{text}`")
+            return text.lower() in _TRUE
+        case "integer" | "number":
+            return _positive(option, _parsed(option, text))
+        case "list":
+            return tuple(text.splitlines())
+        case "choice":
+            return _choice(option, text)
+        case "text":
+            return text
+
+
+def expected(option: Option) -> str:
+    """What a value of this option looks like, in words."""
+    match option.kind:
+        case "flag":
+            return "true or false"
+        case "integer":
+            return "a whole number from 0 up"
+        case "number":
+            return "a number from 0 up"
+        case "list":
+            return "a list of texts"
+        case "choice":
+            return "one of " + ", ".join(f"`{choice}`" for choice in option.choices)
+        case "text":
+            return "a text"
+
+
+def _parsed(option: Option, text: str) -> int | float:
+    try:
+        return int(text) if option.kind == "integer" else float(text)
+    except ValueError as error:
+        raise BadValueError(f"must be {expected(option)}, not `{text}`") from error
+
+
+def _positive(option: Option, value: int | float) -> int | float:
+    if not math.isfinite(value) or value < 0:
+        raise BadValueError(f"must be {expected(option)}, not `{value}`")
+    return value
+
+
+def _choice(option: Option, text: str) -> str:
+    if text not in option.choices:
+        raise BadValueError(f"must be {expected(option)}, not `{text}`")
+    return text
