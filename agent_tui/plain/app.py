@@ -14,6 +14,9 @@ from agent_tui.engine.events import (
     ApprovalAsked,
     ApprovalDecided,
     Event,
+    InputAccepted,
+    InputDelivered,
+    InputReturned,
     Inspected,
     LostResultAsked,
     QuestionAnswered,
@@ -50,6 +53,7 @@ class PlainApp:
         self._commands = 0
         self._session_id = ""
         self._running = False
+        self._pending: set[str] = set()  # command ids of messages that are in no turn yet
         self._closed = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -98,13 +102,18 @@ class PlainApp:
             case SessionStarted():
                 self._session_id = event.body.session_id
                 self._print(*self._greeting(event.body))
+            case InputAccepted(input_id=pending):
+                self._pending.discard(event.cause)
+                self._pending.add(pending)
+            case InputDelivered(input_id=pending) | InputReturned(input_id=pending):
+                self._pending.discard(pending)
+            case Refused(command_id=refused):
+                self._pending.discard(refused)
             case TurnStarted():
                 self._running = True
-                self._idle.clear()
                 self._working.set()
             case TurnEnded():
                 self._running = False
-                self._idle.set()
                 self._working.clear()
             case ApprovalAsked() | QuestionAsked() | LostResultAsked() as question:
                 self._open[questions.question_id(question)] = question
@@ -113,7 +122,15 @@ class PlainApp:
                 self._open.pop(answered, None)
             case _:
                 pass
+        self._note_idle()
         self._print(*self._narrator.lines(event.body))
+
+    def _note_idle(self) -> None:
+        """Idle: no turn runs and no message waits for one."""
+        if self._running or self._pending:
+            self._idle.clear()
+        else:
+            self._idle.set()
 
     async def _report_progress(self) -> None:
         """Says that commands still run, after 10 s, 30 s, and then every minute of quiet."""
@@ -152,8 +169,6 @@ class PlainApp:
             self._send(RunShell(command=line.lstrip("!").strip(), to_context=not quiet))
         else:
             self._send(Submit(text=line))
-            if self._lines.ended:
-                await self._idle.wait()
         return True
 
     def _interrupt(self) -> bool:
@@ -260,6 +275,9 @@ class PlainApp:
 
     def _send(self, body: CommandBody) -> None:
         self._commands += 1
+        if isinstance(body, Submit):
+            self._pending.add(f"plain-{self._commands}")
+            self._note_idle()
         self._engine.send(Command(id=f"plain-{self._commands}", body=body))
 
     @staticmethod

@@ -1,0 +1,203 @@
+"""Line mode against a scripted engine: what is printed, and what is sent for what is typed."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from agent_tui.engine.commands import Answer, Command, CommandBody, Decide, Shutdown, Submit
+from agent_tui.engine.events import (
+    ApprovalAsked,
+    Body,
+    Event,
+    InputAccepted,
+    InputDelivered,
+    QuestionAsked,
+    SessionClosed,
+    SessionStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from agent_tui.engine.types import Config, Decision, EndReason, InputKind
+from agent_tui.plain.app import PlainApp
+from context.items import Usage
+from tools.types import READS_NOTHING, Assessment, CallClass
+
+
+@dataclass
+class FakeEngine:
+    """Answers each command with the bodies a test gives for it."""
+
+    react: Callable[[CommandBody], list[Body]]
+    sent: list[CommandBody] = field(default_factory=list)
+    queue: asyncio.Queue[Body] = field(default_factory=asyncio.Queue)
+
+    def send(self, command: Command) -> None:
+        self.sent.append(command.body)
+        bodies = (
+            [SessionClosed(reason="quit")] if isinstance(command.body, Shutdown) else self.react(command.body)
+        )
+        if isinstance(command.body, Submit):
+            accepted = InputAccepted(input_id="n1", kind=command.body.kind, text=command.body.text)
+            self.queue.put_nowait(accepted)
+            self.queue.put_nowait(InputDelivered(input_id="n1", item_id="i1", step=1))
+        for body in bodies:
+            self.queue.put_nowait(body)
+
+    async def events(self) -> AsyncIterator[Event]:
+        number = 0
+        while True:
+            body = await self.queue.get()
+            number += 1
+            yield Event(seq=number, at=0.0, run_id="r1", body=body, cause=f"plain-{len(self.sent)}")
+
+
+@dataclass
+class FakeLines:
+    """Typed lines by prompt; a line typed before a question stays a draft."""
+
+    typed: list[str]
+    prompts: list[str] = field(default_factory=list)
+    drafts: list[str] = field(default_factory=list)
+    half_typed: str = ""
+    ended: bool = False
+    aside: bool = False
+
+    async def read(self, prompt: str, draft: str = "") -> str | None:
+        self.prompts.append(prompt)
+        self.drafts.append(draft)
+        self.aside = False
+        for _ in range(5):
+            await asyncio.sleep(0)  # let events that are already there come first
+        if self.aside:
+            return None
+        if not self.typed:
+            self.ended = True
+            return None
+        return self.typed.pop(0)
+
+    def set_aside(self) -> str:
+        self.aside = True
+        text, self.half_typed = self.half_typed, ""
+        return text
+
+
+def config(tmp_path: Path) -> Config:
+    return Config(workspace=tmp_path, state_dir=tmp_path, config_dir=tmp_path, model=None)
+
+
+def approval(lines: int = 1) -> ApprovalAsked:
+    command = "\n".join(f"make step{n}" for n in range(lines))
+    assessment = Assessment(
+        action="command", call_class=CallClass.ASK, reason="r", shown=command, effects=READS_NOTHING
+    )
+    return ApprovalAsked(
+        approval_id="a1",
+        call_id="c1",
+        tool="exec_command",
+        assessment=assessment,
+        cwd="/w",
+        why="not a known safe command",
+        sandbox="writes in /w, network off",
+        digest="d1",
+        choices=(Decision.ONCE, Decision.SESSION, Decision.DENY, Decision.DENY_AND_PAUSE),
+        session_key="exactly this command in this directory",
+    )
+
+
+ENDED = TurnEnded(
+    run_id="r1",
+    reason=EndReason.COMPLETED,
+    sentence="done",
+    exit_code=0,
+    usage=Usage(),
+    cost_usd=None,
+    steps=1,
+    duration_s=1.0,
+)
+
+
+async def run(tmp_path: Path, lines: FakeLines, react: Callable[[CommandBody], list[Body]]) -> FakeEngine:
+    engine = FakeEngine(react)
+    engine.queue.put_nowait(SessionStarted(session_id="7f3a0000", workspace="/w", model="demo/demo"))
+    assert await asyncio.wait_for(PlainApp(engine, config(tmp_path), lines).run(None), timeout=5) == 0
+    return engine
+
+
+async def test_a_line_is_submitted_and_leaving_prints_how_to_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = await run(
+        tmp_path,
+        FakeLines(["do it", "/quit"]),
+        lambda body: [TurnStarted(task_id="t1", run_id="r1"), ENDED] if isinstance(body, Submit) else [],
+    )
+    assert engine.sent == [Submit(text="do it"), Shutdown()]
+    assert "agent-tui resume 7f3a0000" in capsys.readouterr().out
+
+
+async def test_an_approval_is_answered_by_number_and_digest(tmp_path: Path) -> None:
+    def react(body: CommandBody) -> list[Body]:
+        return [TurnStarted(task_id="t1", run_id="r1"), approval()] if isinstance(body, Submit) else [ENDED]
+
+    engine = await run(tmp_path, FakeLines(["do it", "4", "use staging", "/quit"]), react)
+    decided = next(body for body in engine.sent if isinstance(body, Decide))
+    assert decided == Decide(approval_id="a1", decision=Decision.DENY, digest="d1", feedback="use staging")
+
+
+async def test_a_line_begun_before_a_question_does_not_answer_it(tmp_path: Path) -> None:
+    lines = FakeLines(["do it", "1", "/quit"], half_typed="1 more thing")
+
+    def react(body: CommandBody) -> list[Body]:
+        return [TurnStarted(task_id="t1", run_id="r1"), approval()] if isinstance(body, Submit) else [ENDED]
+
+    await run(tmp_path, lines, react)
+    assert lines.drafts[lines.prompts.index("answer 1 to 5> ")] == ""
+    assert "1 more thing" in lines.drafts
+
+
+async def test_a_long_command_is_paged_before_it_can_be_allowed(tmp_path: Path) -> None:
+    lines = FakeLines(["do it", "", "1", "/quit"])
+
+    def react(body: CommandBody) -> list[Body]:
+        return [TurnStarted(task_id="t1", run_id="r1"), approval(60)] if isinstance(body, Submit) else [ENDED]
+
+    engine = await run(tmp_path, lines, react)
+    assert "Line 1 to 40 of 61. Enter for more> " in lines.prompts
+    assert any(isinstance(body, Decide) and body.decision is Decision.ONCE for body in engine.sent)
+
+
+async def test_the_end_of_input_at_an_approval_allows_nothing(tmp_path: Path) -> None:
+    def react(body: CommandBody) -> list[Body]:
+        return [TurnStarted(task_id="t1", run_id="r1"), approval()] if isinstance(body, Submit) else [ENDED]
+
+    engine = await run(tmp_path, FakeLines(["do it"]), react)
+    decided = next(body for body in engine.sent if isinstance(body, Decide))
+    assert decided.decision is Decision.DENY_AND_PAUSE
+
+
+async def test_a_question_takes_an_option_or_own_words(tmp_path: Path) -> None:
+    question = QuestionAsked(
+        question_id="q1", call_id="c1", text="Which?", options=("a", "b"), free_text=True
+    )
+
+    def react(body: CommandBody) -> list[Body]:
+        return [TurnStarted(task_id="t1", run_id="r1"), question] if isinstance(body, Submit) else [ENDED]
+
+    engine = await run(tmp_path, FakeLines(["go", "3", "neither", "/quit"]), react)
+    assert Answer(question_id="q1", text="neither") in engine.sent
+
+
+async def test_queue_steer_now_and_unknown_commands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = await run(
+        tmp_path, FakeLines(["/queue later", "/now stop that", "/rolback x", "/quit"]), lambda _: []
+    )
+    assert engine.sent[:2] == [
+        Submit(text="later", kind=InputKind.QUEUE),
+        Submit(text="stop that", kind=InputKind.STEER, now=True),
+    ]
+    assert "did you mean /rollback?" in capsys.readouterr().out

@@ -1,0 +1,116 @@
+import pytest
+
+from agent_tui.engine.events import (
+    Body,
+    CallEnded,
+    CallProposed,
+    CallStarted,
+    InputAccepted,
+    NoticeRaised,
+    RolledBack,
+    TurnEnded,
+)
+from agent_tui.engine.types import EndReason, InputKind
+from agent_tui.plain.wording import Narrator
+from checkpoints.types import Author, FileChange, RollbackResult
+from context.items import Usage
+from tools.types import Outcome, OutcomeStatus
+
+
+def call_ended(tool: str, outcome: Outcome, **values: object) -> CallEnded:
+    base: dict[str, object] = {"changes": (), "external": (), "duration_s": 9.2}
+    return CallEnded(call_id="c1", tool=tool, outcome=outcome, **(base | values))  # type: ignore[arg-type]
+
+
+def told(*bodies: Body) -> list[str]:
+    narrator = Narrator()
+    return [line for body in bodies for line in narrator.lines(body)]
+
+
+def proposed(tool: str, shown: str) -> CallProposed:
+    return CallProposed(call_id="c1", step_id="s1", tool=tool, arguments="{}", shown=shown)
+
+
+def test_a_failed_command_says_how_and_shows_its_last_lines() -> None:
+    started = CallStarted(
+        call_id="c1", attempt=1, arguments_sha256="", cwd="/w", sandbox="", spool="", boot_id=""
+    )
+    outcome = Outcome(
+        status=OutcomeStatus.FAILED, text="one\nFAILED test_a\n1 failed, 63 passed in 8.91s", exit_code=1
+    )
+    assert told(proposed("exec_command", "pytest -q"), started, call_ended("exec_command", outcome)) == [
+        "Running: pytest -q",
+        "Failed: pytest -q, exit code 1, 9.2 seconds. Last lines:",
+        "  one",
+        "  FAILED test_a",
+        "  1 failed, 63 passed in 8.91s",
+    ]
+
+
+def test_a_patch_names_every_file_and_what_became_of_it() -> None:
+    changes = (
+        FileChange(path="slugify.py", kind="M", added=2, removed=1),
+        FileChange(path="test_slugify.py", kind="A", added=14, removed=0),
+    )
+    ended = call_ended("apply_patch", Outcome(status=OutcomeStatus.SUCCEEDED, text=""), changes=changes)
+    assert told(ended) == [
+        "Patched: 2 files. Modified slugify.py, 2 lines added, 1 removed. Added test_slugify.py, 14 lines. "
+        "Type /diff to read it."
+    ]
+
+
+def test_changes_of_others_are_not_told_as_the_calls_own() -> None:
+    outcome = Outcome(status=OutcomeStatus.SUCCEEDED, text="", exit_code=0)
+    external = (FileChange(path="notes.txt", kind="M", added=3, removed=0, author=Author.EXTERNAL),)
+    lines = told(call_ended("exec_command", outcome, external=external))
+    assert lines[1] == (
+        "External, meanwhile: Modified notes.txt, 3 lines added, 0 removed. Not by this call."
+    )
+
+
+def test_the_end_of_a_turn_says_why_what_and_how_it_was_checked() -> None:
+    ended = TurnEnded(
+        run_id="r1",
+        reason=EndReason.COMPLETED,
+        sentence="done",
+        exit_code=0,
+        usage=Usage(),
+        cost_usd=0.51,
+        steps=6,
+        duration_s=58.0,
+        changes=(FileChange(path="slugify.py", kind="M"),),
+        last_check="pytest -q passed after the last change",
+    )
+    assert told(ended)[1] == (
+        "Done: 6 steps, 58 seconds, 51 cents. 1 file changed: slugify.py. "
+        "Last check: pytest -q passed after the last change."
+    )
+
+
+@pytest.mark.parametrize(
+    "hostile", ["\x1b[2J\x1b[H", "\x1b]0;t\x07", "\u009b2J", "\u202eevil", "a\rb", "x\u200by"]
+)
+def test_no_control_character_of_others_reaches_the_terminal(hostile: str) -> None:
+    outcome = Outcome(status=OutcomeStatus.FAILED, text=hostile, exit_code=1)
+    change = FileChange(path=hostile, kind="M", added=1, removed=1)
+    lines = told(
+        proposed("exec_command", hostile),
+        call_ended("exec_command", outcome, changes=(change,)),
+        NoticeRaised(text=hostile),
+        InputAccepted(input_id="i", kind=InputKind.STEER, text=hostile),
+    )
+    assert not any(ord(char) < 32 or 0x7F <= ord(char) < 0xA0 for line in lines for char in line)
+    assert "\u202e" not in "".join(lines)
+
+
+def test_a_rollback_says_what_stayed_and_how_to_undo_it() -> None:
+    files = RollbackResult(
+        target="7f3a/12",
+        undo="7f3a/20",
+        changed=(FileChange(path="a.py", kind="M", added=1, removed=1),),
+        kept=("notes.txt",),
+    )
+    (line,) = told(RolledBack(checkpoint_id="7f3a/12", mode="files", files=files))
+    assert line.startswith("Rolled back: 1 file.")
+    assert "Kept as yours: notes.txt." in line
+    assert line.endswith("Type /redo to undo this.")
