@@ -6,6 +6,7 @@ import pty
 import struct
 import termios
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 _SAFE_FROM = 64  # sources are moved above every number the child uses, so no dup2 overwrites another
@@ -97,6 +98,14 @@ def add_arguments(channels: Channels, words: Sequence[str]) -> None:
         file.write(b"".join(os.fsencode(word) + b"\0" for word in words))
     os.lseek(fd, 0, os.SEEK_SET)
     channels.give(ARGUMENTS_FD, fd)
+
+
+def keep_descriptors() -> None:
+    """Close every descriptor above 2 on exec: what our own parent left open is no command's business."""
+    for name in os.listdir("/proc/self/fd"):
+        with suppress(OSError):  # the listing's own descriptor is gone by now
+            if int(name) > 2:
+                os.set_inheritable(int(name), False)
 
 
 def resize(terminal: int, size: tuple[int, int]) -> None:

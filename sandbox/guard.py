@@ -47,7 +47,7 @@ def _reap(main_pid: int) -> tuple[int | None, bool]:
             code = result if result >= 0 else 128 - result
 
 
-def _end_all(main_pid: int) -> None:
+def _end_all() -> None:
     while True:
         for pid in _below():
             try:
@@ -60,8 +60,12 @@ def _end_all(main_pid: int) -> None:
             return
 
 
-def _take_terminal() -> None:
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+def _come_to_the_front() -> None:
+    """In the child: its own group, in the foreground of the terminal."""
+    os.setpgid(0, 0)
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    os.tcsetpgrp(0, os.getpgrp())
+    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
 
 
 def main() -> int:
@@ -71,16 +75,19 @@ def main() -> int:
     wake_read, wake_write = os.pipe()
     os.set_blocking(wake_write, False)
     os.set_blocking(wake_read, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
+    for number in (signal.SIGCHLD, signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)  # a handler, not SIG_IGN, which the command would inherit
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     for fd in (status_fd, leash_fd):
         os.set_inheritable(fd, False)
+    if tty:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # we lead the session, so what is left behind gets no HUP
     try:
         child = subprocess.Popen(
             sys.argv[5:],
             cwd=workdir,
-            start_new_session=True,
-            preexec_fn=_take_terminal if tty else None,  # noqa: PLW1509 - one thread only
+            start_new_session=not tty,
+            preexec_fn=_come_to_the_front if tty else None,  # noqa: PLW1509 - one thread only
         )
     except OSError as error:
         os.write(2, f"{sys.argv[5]}: {error.strerror}\n".encode())
@@ -107,7 +114,7 @@ def _watch(main_pid: int, status_fd: int, leash_fd: int, wake_read: int) -> int:
             return final
         for key, _ in selector.select():
             if key.fd == leash_fd:
-                _end_all(main_pid)
+                _end_all()
                 return final
             os.read(wake_read, 4096)
 

@@ -147,7 +147,7 @@ def _toolchains(policy: Policy, home_dir: Path, environ: Mapping[str, str]) -> I
     for place in named:
         if not place.exists() or covers(place.resolve(), home_dir, policy.state_dir):
             continue
-        if not any(place.is_relative_to(other) for other in ("/usr", "/etc", "/opt", *seen)):
+        if not any(place.is_relative_to(other) for other in (*map(Path, _TREES), *seen)):
             seen[place] = None
     return seen
 

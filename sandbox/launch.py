@@ -27,7 +27,7 @@ from pathlib import Path
 from sandbox import channels as wires
 from sandbox import limits, processes, seccomp
 from sandbox.bwrap import Fds, arguments
-from sandbox.channels import Channels, add_arguments, add_bwrap_channels, open_channels
+from sandbox.channels import Channels, add_arguments, add_bwrap_channels, keep_descriptors, open_channels
 from sandbox.environment import build
 from sandbox.errors import SandboxError
 from sandbox.host import home
@@ -154,7 +154,8 @@ async def _spawn_sandboxed(
     return running
 
 
-def _start(words: Sequence[str], channels: Channels, env: Mapping[str, str]) -> int:
+def _start(words: list[str], channels: Channels, env: Mapping[str, str]) -> int:
+    keep_descriptors()
     pid = os.posix_spawn(
         words[0],
         words,
@@ -169,18 +170,25 @@ def _start(words: Sequence[str], channels: Channels, env: Mapping[str, str]) -> 
 
 
 async def _root_process(channels: Channels) -> int:
-    """The host pid of the sandbox's pid 1, as soon as bwrap tells it."""
+    """The host pid of the sandbox's pid 1, as soon as bwrap tells it; bwrap writes in pieces."""
+    said = b""
+    while b"\n" not in said:
+        await asyncio.wait_for(_readable(channels.report), _START_TIMEOUT_S)
+        data = os.read(channels.report, 65536)
+        if not data:
+            raise start_failure(_said(channels))
+        said += data
+    return int(json.loads(said.partition(b"\n")[0])["child-pid"])
+
+
+async def _readable(fd: int) -> None:
     loop = asyncio.get_running_loop()
-    readable = loop.create_future()
-    loop.add_reader(channels.report, lambda: readable.done() or readable.set_result(None))
+    seen: asyncio.Future[None] = loop.create_future()
+    loop.add_reader(fd, lambda: None if seen.done() else seen.set_result(None))
     try:
-        await asyncio.wait_for(readable, _START_TIMEOUT_S)
+        await seen
     finally:
-        loop.remove_reader(channels.report)
-    data = os.read(channels.report, 65536)
-    if not data:
-        raise start_failure(_said(channels))
-    return int(json.loads(data.split(b"\n")[0])["child-pid"])
+        loop.remove_reader(fd)
 
 
 def _said(channels: Channels) -> str:
