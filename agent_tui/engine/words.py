@@ -1,0 +1,79 @@
+"""The words of an approval: what the sandbox will allow, what an answer would cover, what was denied."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from agent_tui.engine.events import ApprovalDecided
+from agent_tui.engine.judgement import Facts
+from agent_tui.engine.types import Decision
+from checkpoints.types import FileChange
+from sandbox.policy import Mode, Policy
+from tools.types import Assessment, Grant
+
+_GRANT_WORDS = {
+    Grant.NONE: "",
+    Grant.READ_PATH: "read {}",
+    Grant.WRITE_PATH: "write {}",
+    Grant.HOST: "connect to {}",
+    Grant.GIT_LANE: "commit to git",
+    Grant.NETWORK: "network on",
+    Grant.NO_SANDBOX: "NO SANDBOX",
+}
+
+
+def short_path(path: str) -> str:
+    """`~/…` for what lies in the home directory."""
+    home = str(Path.home())
+    return "~" + path[len(home) :] if path == home or path.startswith(home + "/") else path
+
+
+def grant_words(grant: Grant, detail: str = "") -> str:
+    """A grant in the words of the screen."""
+    return _GRANT_WORDS[grant].format(short_path(detail))
+
+
+def sandbox_words(policy: Policy, facts: Facts) -> str:
+    """What the sandbox will allow, for the line `sandbox` of a question."""
+    if policy.mode is Mode.OFF:
+        return "none for this command" if facts.policy.mode is not Mode.OFF else "none: you switched it off"
+    if not facts.sandbox_available:
+        return "NONE ON THIS MACHINE: runs as you, see agent-tui doctor"
+    network = "network on" if policy.network else "network off"
+    if policy.mode is Mode.READ_ONLY:
+        return f"writes nothing, {network}"
+    roots = (policy.workspace, *policy.extra_roots, *policy.writable)
+    return f"writes in {', '.join(short_path(str(root)) for root in roots)}, {network}"
+
+
+def session_words(assessment: Assessment, step: str) -> str:
+    """What an answer for this session would cover."""
+    bodies = [key.partition(" ")[2] for key in assessment.keys if not key.startswith("in ")]
+    if assessment.action == "command":
+        return "exactly this command " + ("with this grant" if step else "in this directory")
+    if assessment.action == "edit":
+        return "edits of " + _joined(bodies)
+    if assessment.action == "read":
+        return "reading " + _joined(bodies)
+    return _joined(bodies)
+
+
+def _joined(words: Sequence[str]) -> str:
+    return ", ".join(words[:-1]) + f" and {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+def left_behind(changes: Sequence[FileChange]) -> str:
+    """What the first attempt in the sandbox changed, in one line."""
+    if not changes:
+        return "the first attempt changed no file"
+    count = "1 file" if len(changes) == 1 else f"{len(changes)} files"
+    names = ", ".join(f"{change.kind} {change.path}" for change in changes[:4])
+    return f"the first attempt left {count}: {names}" + (", …" if len(changes) > 4 else "")
+
+
+def denial_text(decided: ApprovalDecided) -> str:
+    """What the model is told of a denial."""
+    if decided.by != "person":
+        return "The call was denied by policy and was not run"
+    paused = " and paused the run" if decided.decision is Decision.DENY_AND_PAUSE else ""
+    said = f'; the user says: "{decided.feedback}"' if decided.feedback else ""
+    return f"The user denied this call{paused}; it was not run{said}"
