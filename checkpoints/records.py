@@ -63,24 +63,23 @@ class SessionRecords:
 
     async def append(self, records: Sequence[Record]) -> int:
         """Append all or none; returns the `seq` of the last one. Raises RecordsError."""
+        if not records:
+            return 0
+        # One statement is one transaction, and one hop to the thread of the connection.
+        rows = ", ".join(["(?, ?, ?)"] * len(records))
+        values = [v for r in records for v in (r.at, r.kind, json.dumps(r.body, ensure_ascii=False))]
         try:
-            await self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                cursor = await self._connection.executemany(
-                    "INSERT INTO records (at, kind, body) VALUES (?, ?, ?)",
-                    [(r.at, r.kind, json.dumps(r.body, ensure_ascii=False)) for r in records],
-                )
-                await self._connection.execute("COMMIT")
-            except BaseException:
-                await self._connection.execute("ROLLBACK")
-                raise
+            last = await self._connection.execute_insert(
+                f"INSERT INTO records (at, kind, body) VALUES {rows}", values
+            )
         except (aiosqlite.Error, OSError) as error:
             raise RecordsError(f"session store `{self.path}` cannot be written: {error}") from error
-        return int(cursor.lastrowid or 0)
+        return int(last[0]) if last else 0
 
-    async def read(self) -> AsyncIterator[Record]:
-        """Yield every record in order."""
-        async with self._connection.execute("SELECT seq, at, kind, body FROM records ORDER BY seq") as rows:
+    async def read(self, after: int = 0) -> AsyncIterator[Record]:
+        """Yield every record with a `seq` above `after`, in order."""
+        query = "SELECT seq, at, kind, body FROM records WHERE seq > ? ORDER BY seq"
+        async with self._connection.execute(query, (after,)) as rows:
             async for seq, at, kind, body in rows:
                 yield Record(seq=seq, at=at, kind=kind, body=json.loads(body))
 

@@ -5,6 +5,7 @@ Nothing here is written but by `apply`; nothing is in it that the records do not
 
 from dataclasses import dataclass, field, replace
 
+from agent_tui.engine.budget import Spent
 from agent_tui.engine.changes import merge_changes
 from agent_tui.engine.events import (
     ApprovalAsked,
@@ -37,7 +38,7 @@ from agent_tui.engine.events import (
     TurnStarted,
 )
 from agent_tui.engine.facts import fact_of
-from agent_tui.engine.states import RunState, States
+from agent_tui.engine.states import NOT_RUN, RunState, States
 from agent_tui.engine.types import Decision, EndReason, TaskStatus
 from checkpoints.types import FileChange
 from context.facts import CallFact
@@ -50,6 +51,7 @@ class Call:
     """One call; its outcome is kept only until the model has been answered."""
 
     proposed: CallProposed
+    reserved: bool = False  # counted against the tool call limit
     started: CallStarted | None = None
     started_at: float = 0.0
     processes: list[Spawned] = field(default_factory=list)
@@ -114,6 +116,7 @@ class Fold:
         self.inputs = 0
         self.asked = 0  # approvals, questions and lost results so far
         self.task_id = ""
+        self.spent = Spent()
         self.run: Run | None = None  # the newest one
         self.responses: dict[str, str] = {}  # step id → id of its response item
         self.calls: dict[str, Call] = {}
@@ -128,6 +131,7 @@ class Fold:
         self.rollbacks: list[RolledBack] = []
         self.clean_end = True  # the process before this one said goodbye
         self._newest_at: float | None = None
+        self._reserving = False
 
     @property
     def is_running(self) -> bool:
@@ -175,18 +179,23 @@ class Fold:
     def _apply_run(self, body: Body) -> None:
         match body:
             case TaskChanged():
-                self.tasks += body.task_id != self.task_id
-                self.task_id = body.task_id
+                if body.task_id != self.task_id:
+                    self.tasks += 1
+                    self.task_id = body.task_id
+                    self.spent.new_task()
             case TurnStarted():
                 self.runs += 1
                 self.run = Run(id=body.run_id, task_id=body.task_id, attempt=body.attempt)
             case TurnEnded() if self.run is not None:
                 self.run.state = RunState.ENDED
+                self.spent.active_s += self.run.active_s
                 self.run.end_reason = body.reason
             case StepStarted():
                 self.steps = max(self.steps, body.number)
             case ResponseEnded():
                 self.responses[body.step_id] = body.item_id
+                self._reserving = body.reserved_calls > 0  # for the calls proposed with it
+                self.spent.add(body.usage, body.cost_usd, body.reserved_calls)
                 if self.run is not None:
                     self.run.add_response(body)
             case _:
@@ -200,6 +209,7 @@ class Fold:
                 self.calls[body.call_id] = call
                 if body.by == "model":
                     self.owed[body.call_id] = call
+                    call.reserved = self._reserving
             case CallStarted():
                 self.calls[body.call_id].started = body
                 self.calls[body.call_id].started_at = event.at
@@ -213,6 +223,8 @@ class Fold:
     def _end_call(self, body: CallEnded) -> None:
         call = self.calls[body.call_id]
         call.ended = body if body.call_id in self.owed else None
+        if body.outcome.status in NOT_RUN and call.reserved:
+            self.spent.tool_calls -= 1
         number = step_number(call.proposed.step_id)
         self.facts[body.call_id] = fact_of(body, call.proposed, number)
         if self.run is not None:

@@ -29,6 +29,7 @@ __all__ = [
     "Gate",
     "GatedCall",
     "Model",
+    "Ports",
     "Records",
     "RetryPolicy",
     "Toolbox",
@@ -196,3 +197,14 @@ class Gate(Protocol):
 
     def revoke(self, grant_id: str) -> bool:
         """Take a grant back; False when there is none of that id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """Everything outside that a turn uses."""
+
+    model: Model
+    toolbox: Toolbox
+    checkpointer: Checkpointer
+    gate: Gate
+    retry: RetryPolicy

@@ -1,0 +1,79 @@
+"""Puts a question to the person and waits: approvals, the model's questions, missing checkpoints.
+
+Stored before it is shown, and the task says that it waits, so that no budget runs meanwhile.
+"""
+
+from agent_tui.engine.events import (
+    ApprovalAsked,
+    ApprovalDecided,
+    Body,
+    CallChanged,
+    QuestionAnswered,
+    QuestionAsked,
+    TaskChanged,
+)
+from agent_tui.engine.scope import Scope
+from agent_tui.engine.stop import StoppedError
+from agent_tui.engine.types import CallState, Decision, TaskStatus
+
+
+async def ask_approvals(scope: Scope, asked: list[ApprovalAsked]) -> dict[str, ApprovalDecided]:
+    """Ask all of a wave together; decisions by approval id. An interrupt denies what is still open.
+
+    One that was asked by an earlier process and is still open is waited for, not asked again.
+    """
+    fold = scope.session.fold
+    new = [one for one in asked if one.approval_id not in fold.approvals]
+    parts: list[Body] = [*new]
+    parts += [
+        CallChanged(call_id=one.call_id, state=CallState.AWAITING_APPROVAL, detail="for your approval")
+        for one in new
+    ]
+    await scope.session.commit(*parts, *_waits(scope, TaskStatus.WAITING_APPROVAL))
+    decided: dict[str, ApprovalDecided] = {}
+    try:
+        for one in asked:
+            decided[one.approval_id] = await scope.stop.guard(scope.waits.answer(one.approval_id))
+    except StoppedError:
+        for one in asked:
+            if one.approval_id in fold.approvals:
+                await scope.session.settle(
+                    ApprovalDecided(
+                        approval_id=one.approval_id,
+                        call_id=one.call_id,
+                        decision=Decision.DENY_AND_PAUSE,
+                        by="person",
+                    )
+                )
+        raise
+    await scope.session.commit(*_goes_on(scope))
+    return decided
+
+
+async def ask_question(scope: Scope, question: QuestionAsked) -> str | None:
+    """Ask one question; None for no answer. An interrupt leaves it without one."""
+    fold = scope.session.fold
+    if question.question_id not in fold.questions:
+        await scope.session.commit(question, *_waits(scope, TaskStatus.WAITING_INPUT))
+    try:
+        answer: str | None = await scope.stop.guard(scope.waits.answer(question.question_id))
+    except StoppedError:
+        if question.question_id in fold.questions:
+            await scope.session.settle(QuestionAnswered(question_id=question.question_id, text=None))
+        raise
+    await scope.session.commit(*_goes_on(scope))
+    return answer
+
+
+def _waits(scope: Scope, status: TaskStatus) -> tuple[Body, ...]:
+    fold = scope.session.fold
+    if fold.task_status is not TaskStatus.RUNNING:
+        return ()
+    return (TaskChanged(task_id=fold.task_id, status=status),)
+
+
+def _goes_on(scope: Scope) -> tuple[Body, ...]:
+    fold = scope.session.fold
+    if fold.task_status is TaskStatus.RUNNING:
+        return ()
+    return (TaskChanged(task_id=fold.task_id, status=TaskStatus.RUNNING),)

@@ -1,0 +1,125 @@
+"""Takes the calls of a wave through the gate: allowed with a policy, answered as denied, or asked.
+
+Asked calls of a wave are shown together. What was allowed is checked again right before its use.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agent_tui.engine.asking import ask_approvals
+from agent_tui.engine.events import ApprovalAsked, ApprovalDecided, CallEnded
+from agent_tui.engine.ports import GatedCall, Verdict
+from agent_tui.engine.prepare import Prepared, ended, prepare
+from agent_tui.engine.scope import Scope
+from agent_tui.engine.types import Decision
+from sandbox.policy import Policy
+from tools.types import Outcome, OutcomeStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Authorised:
+    """A call that may run in `policy`."""
+
+    call: Prepared
+    policy: Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Decided:
+    call: Prepared
+    verdict: Verdict
+    digest: str = ""  # of what a person allowed
+
+
+async def authorise(scope: Scope, calls: Sequence[Prepared]) -> list[Authorised]:
+    """The calls that may run; the others have been ended as denied. Raises StoppedError."""
+    decided: dict[str, _Decided] = {}
+    waiting = list(calls)
+    while waiting:
+        asked: dict[str, tuple[Prepared, ApprovalAsked]] = {}
+        for call in waiting:
+            verdict = _judge(scope, call, f"a{scope.session.fold.asked + len(asked) + 1}")
+            if verdict.kind == "ask" and verdict.asked is not None:
+                asked[verdict.asked.approval_id] = (call, verdict.asked)
+            else:
+                decided[call.call_id] = _Decided(call=call, verdict=verdict)
+        if asked:
+            await _ask(scope, asked, decided)
+        waiting = [one.call for one in decided.values() if _is_stale(scope, one)]
+    await _deny(scope, [one for one in decided.values() if one.verdict.kind == "deny"])
+    return [
+        Authorised(call=one.call, policy=one.verdict.policy or scope.ports.gate.policy())
+        for one in decided.values()
+        if one.verdict.kind == "allow"
+    ]
+
+
+def gated(scope: Scope, call: Prepared) -> GatedCall:
+    """The call as the gate sees it, with the diff of an edit."""
+    diff = ""
+    if call.assessment is not None and call.assessment.action == "edit":
+        diff = scope.ports.toolbox.preview(call.tool, call.arguments, scope.ports.gate.policy())
+    return call.gated(diff)
+
+
+def _judge(scope: Scope, call: Prepared, approval_id: str) -> Verdict:
+    """The gate's verdict, or the question that an earlier process put and that still holds."""
+    shown = gated(scope, call)
+    for asked in scope.session.fold.approvals.values():
+        if asked.call_id == call.call_id and asked.digest == scope.ports.gate.digest(shown):
+            return Verdict(kind="ask", asked=asked)
+    return scope.ports.gate.judge(shown, approval_id)
+
+
+async def _ask(
+    scope: Scope, asked: dict[str, tuple[Prepared, ApprovalAsked]], decided: dict[str, _Decided]
+) -> None:
+    answers = await ask_approvals(scope, [question for _, question in asked.values()])
+    for approval_id, (call, question) in asked.items():
+        answer = answers[approval_id]
+        if answer.decision is Decision.DENY_AND_PAUSE:
+            scope.stop.pause("you denied a call and paused")
+        edited = edit(scope, call, answer)
+        if edited.answer is not None:
+            verdict = Verdict(kind="deny", text=edited.answer.text)
+        else:
+            verdict = scope.ports.gate.settle(gated(scope, edited), question, answer)
+        digest = scope.ports.gate.digest(gated(scope, edited)) if verdict.kind == "allow" else ""
+        decided[call.call_id] = _Decided(call=edited, verdict=verdict, digest=digest)
+
+
+def edit(scope: Scope, call: Prepared, answer: ApprovalDecided) -> Prepared:
+    """The call with a person's arguments in place of the model's; the original never runs then."""
+    if answer.decision is not Decision.EDIT:
+        return call
+    toolbox, policy = scope.ports.toolbox, scope.ports.gate.policy()
+    text = answer.edited
+    if (
+        call.assessment is not None
+        and call.assessment.action == "command"
+        and not text.lstrip().startswith("{")
+    ):
+        text = json.dumps({**call.arguments, "cmd": text}, ensure_ascii=False)
+    edited = prepare(toolbox, policy, call.call_id, call.tool, text)
+    if edited.answer is not None:
+        said = f"The user edited this call, but the edit cannot be used: {edited.answer.text}"
+        return replace(edited, answer=Outcome(status=OutcomeStatus.DENIED, text=said))
+    return replace(edited, edited=text)
+
+
+def _is_stale(scope: Scope, one: _Decided) -> bool:
+    """Whether it is to be judged again: asked anew, or what was allowed has changed meanwhile."""
+    if one.verdict.kind == "ask":
+        return True
+    return bool(one.digest) and scope.ports.gate.digest(gated(scope, one.call)) != one.digest
+
+
+async def _deny(scope: Scope, denied: Sequence[_Decided]) -> None:
+    bodies: list[CallEnded] = []
+    for one in denied:
+        data = {"by": one.verdict.by, "detail": one.verdict.detail, "unavailable": one.verdict.unavailable}
+        outcome = Outcome(status=OutcomeStatus.DENIED, text=one.verdict.text, data=data)
+        bodies.append(ended(one.call, outcome))
+    if bodies:
+        await scope.session.commit(*bodies)

@@ -1,0 +1,93 @@
+"""All calls of one response: waves in order, then exactly one result for each, in call order."""
+
+from collections.abc import Iterable, Sequence
+
+from agent_tui.engine.fold import Call
+from agent_tui.engine.prepare import Prepared, ended
+from agent_tui.engine.scope import Scope
+from agent_tui.engine.snapshots import Snapshots
+from agent_tui.engine.stop import StoppedError
+from agent_tui.engine.types import EndReason
+from agent_tui.engine.wave import Wave
+from agent_tui.engine.waves import cut_waves
+from context.items import Item, ResultItem
+from tools.types import Outcome, OutcomeStatus
+
+ERRORS = frozenset(OutcomeStatus) - {OutcomeStatus.SUCCEEDED, OutcomeStatus.YIELDED}
+
+
+async def run_batch(
+    scope: Scope, snapshots: Snapshots, step: int, calls: Sequence[Prepared]
+) -> EndReason | None:
+    """Run a batch and answer all of it; a reason ends the run. Raises StoppedError when it was
+    stopped, after everything has been answered."""
+    fold = scope.session.fold
+    waiting = [call for call in calls if call.call_id in fold.owed and fold.owed[call.call_id].ended is None]
+    end: EndReason | None = None
+    wave = Wave(scope, snapshots, step)
+    stopped: StoppedError | None = None
+    for keys in cut_waves([(call, call.effects) for call in waiting]):
+        why = _why_skipped(scope, end, stopped)
+        if why:
+            await _skip(scope, keys, why)
+            continue
+        try:
+            end = await wave.run(keys)
+        except StoppedError as error:
+            stopped = error
+        await _skip(scope, keys, _why_skipped(scope, end, stopped) or "not run")
+    await answer_all(scope)
+    if stopped is not None:
+        raise stopped
+    return end
+
+
+def _why_skipped(scope: Scope, end: EndReason | None, stopped: StoppedError | None) -> str:
+    """Why no further wave starts; empty: it may."""
+    if stopped is not None or scope.stop.now.is_set():
+        return "not run: interrupted by the user"
+    if scope.stop.pausing:
+        return "not run: the user paused the run"
+    if scope.stop.skipping.is_set():
+        return "skipped: the user sent a message"
+    return f"not run: the run ends ({end})" if end is not None else ""
+
+
+async def _skip(scope: Scope, calls: Sequence[Prepared], why: str) -> None:
+    """End those of a wave that never started."""
+    owed = scope.session.fold.owed
+    left = [call for call in calls if call.call_id in owed and owed[call.call_id].ended is None]
+    outcome = Outcome(status=OutcomeStatus.SKIPPED, text=why[0].upper() + why[1:], data={"why": why})
+    if left:
+        await scope.session.settle(*(ended(call, outcome) for call in left))
+
+
+async def answer_all(scope: Scope) -> None:
+    """Store the results of all calls that have ended, in call order, as one transaction."""
+    await scope.session.commit(*results(scope, scope.session.fold.owed.values()))
+
+
+def results(scope: Scope, calls: Iterable[Call]) -> list[Item]:
+    """The result items of calls that have ended."""
+    fold = scope.session.fold
+    return [
+        ResultItem(
+            id=f"{call.id}.r",
+            response_item_id=fold.responses[call.proposed.step_id],
+            call_id=call.id,
+            text=_text(call.ended.outcome, call.ended.edited),
+            is_error=call.ended.outcome.status in ERRORS,
+            artifact=call.ended.outcome.artifact.ref if call.ended.outcome.artifact else None,
+        )
+        for call in calls
+        if call.ended is not None
+    ]
+
+
+def _text(outcome: Outcome, edited: str) -> str:
+    """What the model sees; an edit by the person is said in it."""
+    return (
+        f"The user changed the arguments of this call to: {edited}\n{outcome.text}"
+        if edited
+        else outcome.text
+    )

@@ -1,0 +1,95 @@
+"""Messages of the person on their way into the log: durable, ordered, delivered exactly once.
+
+A message leaves the inbox in the transaction that appends it to the log, or is returned (design e).
+"""
+
+from collections.abc import Sequence
+
+from agent_tui.engine.events import (
+    Body,
+    InputAccepted,
+    InputDelivered,
+    InputEdited,
+    InputReturned,
+)
+from agent_tui.engine.session import Part, Session
+from agent_tui.engine.types import InputKind
+from context.items import Image, Origin, UserItem
+
+MAX_MESSAGES = 100
+MAX_BYTES = 1_000_000
+
+_ORIGINS = {
+    InputKind.PROMPT: Origin.PROMPT,
+    InputKind.STEER: Origin.STEER,
+    InputKind.QUEUE: Origin.QUEUED,
+}
+
+
+def refusal(session: Session, text: str, images: Sequence[Image]) -> str:
+    """Why a message cannot be accepted now; empty: it can."""
+    if not text.strip() and not images:
+        return "the message is empty"
+    pending = session.fold.inbox.values()
+    size = sum(_size(one.text, one.images) for one in pending) + _size(text, images)
+    if len(pending) >= MAX_MESSAGES:
+        return f"{MAX_MESSAGES} messages are waiting; wait until some are delivered"
+    if pending and size > MAX_BYTES:
+        return "the waiting messages hold 1 MB; wait until some are delivered"
+    return ""
+
+
+def _size(text: str, images: Sequence[Image]) -> int:
+    return len(text.encode("utf-8", errors="surrogatepass")) + sum(len(image.data) for image in images)
+
+
+async def accept(
+    session: Session, text: str, images: tuple[Image, ...], kind: InputKind, cause: str
+) -> InputAccepted:
+    """Store a message; it is in the inbox when this returns."""
+    accepted = InputAccepted(input_id=f"i{session.fold.inputs + 1}", kind=kind, text=text, images=images)
+    await session.commit(accepted, cause=cause)
+    return accepted
+
+
+async def edit(session: Session, input_id: str, text: str | None, kind: InputKind | None, cause: str) -> str:
+    """Change or take back a pending message; returns a refusal or ''."""
+    old = session.fold.inbox.get(input_id)
+    if old is None:
+        return "this message is not pending any more"
+    body: Body = InputReturned(input_id=input_id, text=old.text, reason="taken back")
+    if text is not None:
+        body = InputEdited(input_id=input_id, text=text, kind=kind or old.kind)
+    done = await session.commit(body, cause=cause, when=lambda: input_id in session.fold.inbox)
+    return "" if done else "this message is not pending any more"
+
+
+def steers(session: Session) -> list[InputAccepted]:
+    """What the running turn takes at its next boundary, in order."""
+    return [one for one in session.fold.inbox.values() if one.kind is not InputKind.QUEUE]
+
+
+def next_turn(session: Session) -> list[InputAccepted]:
+    """What the next turn starts with: steers and prompts that are left, else the first of the queue."""
+    left = steers(session)
+    return left or list(session.fold.inbox.values())[:1]
+
+
+def delivery(session: Session, messages: Sequence[InputAccepted], step: int) -> list[Part]:
+    """The parts that move messages into the log, one user item each, seen by step number `step`."""
+    parts: list[Part] = []
+    for place, message in enumerate(messages):
+        item_id = session.item_id("u", ahead=place)
+        parts.append(
+            UserItem(id=item_id, text=message.text, origin=_ORIGINS[message.kind], images=message.images)
+        )
+        parts.append(InputDelivered(input_id=message.input_id, item_id=item_id, step=step))
+    return parts
+
+
+def returns(session: Session, reason: str) -> list[Body]:
+    """Give every pending message back to the editor."""
+    return [
+        InputReturned(input_id=one.input_id, text=one.text, reason=reason)
+        for one in session.fold.inbox.values()
+    ]

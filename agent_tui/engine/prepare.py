@@ -1,0 +1,97 @@
+"""Looks a call up, checks its arguments and assesses it, before anything is stored or asked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_tui.engine.events import Body, CallChanged, CallEnded, CallProposed
+from agent_tui.engine.ports import GatedCall, Toolbox
+from agent_tui.engine.types import CallState
+from context.items import CallPart
+from sandbox.policy import Policy
+from tools.types import READS_NOTHING, Arguments, Assessment, Effects, Outcome, OutcomeStatus
+
+MAX_CARD_CHARS = 2_000
+MAX_RAW_BYTES = 2_048  # of invalid arguments, in the answer to them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """One call of a batch: ready for the gate, or answered already."""
+
+    call_id: str
+    tool: str
+    arguments: Arguments
+    assessment: Assessment | None  # None: answered already
+    answer: Outcome | None = None
+    edited: str = ""  # arguments of a person in place of the model's
+
+    @property
+    def effects(self) -> Effects:
+        """What it may do; a call that does not run does nothing."""
+        return self.assessment.effects if self.assessment else READS_NOTHING
+
+    def gated(self, diff: str = "") -> GatedCall:
+        """The form the gate takes."""
+        assert self.assessment is not None
+        return GatedCall(
+            call_id=self.call_id,
+            tool=self.tool,
+            arguments=self.arguments,
+            assessment=self.assessment,
+            diff=diff,
+        )
+
+
+def prepare(toolbox: Toolbox, policy: Policy, call_id: str, tool: str, arguments: str) -> Prepared:
+    """Check and assess one call; an invalid one carries its answer."""
+    checked = toolbox.check(tool, arguments)
+    if isinstance(checked, str):
+        raw = arguments.encode("utf-8", errors="replace")[:MAX_RAW_BYTES].decode("utf-8", errors="ignore")
+        text = f"{checked}\nThe call was not run. Arguments as sent:\n{raw}"
+        outcome = Outcome(status=OutcomeStatus.INVALID, text=text)
+        return Prepared(call_id=call_id, tool=tool, arguments={}, assessment=None, answer=outcome)
+    assessment = toolbox.assess(tool, checked, policy)
+    return Prepared(call_id=call_id, tool=tool, arguments=checked, assessment=assessment)
+
+
+def prepare_part(toolbox: Toolbox, policy: Policy, part: CallPart) -> Prepared:
+    """`prepare` for a call part of a response."""
+    return prepare(toolbox, policy, part.call_id, part.tool, part.arguments)
+
+
+def card_text(prepared: Prepared, arguments: str) -> str:
+    """What a card names: the command, the files, or the arguments; cut to a bound."""
+    assessment = prepared.assessment
+    if assessment is None:
+        return arguments[:MAX_CARD_CHARS]
+    if assessment.action == "edit" and assessment.files:
+        return ", ".join(path.name for path in assessment.files)[:MAX_CARD_CHARS]
+    return assessment.shown[:MAX_CARD_CHARS]
+
+
+def proposals(step_id: str, parts: Sequence[CallPart], prepared: Sequence[Prepared]) -> list[Body]:
+    """The events of the transaction that stores a response: each call as proposed, then what is
+    known of it at once."""
+    bodies: list[Body] = []
+    for part, ready in zip(parts, prepared, strict=True):
+        bodies.append(
+            CallProposed(
+                call_id=part.call_id,
+                step_id=step_id,
+                tool=part.tool,
+                arguments=part.arguments,
+                shown=card_text(ready, part.arguments),
+            )
+        )
+        if ready.answer is not None:
+            bodies.append(ended(ready, ready.answer))
+        else:
+            bodies.append(CallChanged(call_id=part.call_id, state=CallState.VALIDATED))
+    return bodies
+
+
+def ended(ready: Prepared, outcome: Outcome) -> CallEnded:
+    """The end of a call that did not run."""
+    return CallEnded(
+        call_id=ready.call_id, tool=ready.tool, outcome=outcome, changes=(), external=(), duration_s=0.0
+    )

@@ -1,0 +1,122 @@
+"""One model call: stream it to the readers, try again as the policy says, stop when told."""
+
+import asyncio
+from dataclasses import dataclass
+
+from agent_tui.engine.events import CallDrafted, ReasoningStreamed, RetryScheduled, TextStreamed
+from agent_tui.engine.ports import Model, RetryPolicy
+from agent_tui.engine.session import Session
+from agent_tui.engine.stop import Stop
+from agent_tui.models.base import (
+    CallProgress,
+    Completed,
+    ErrorKind,
+    Failed,
+    ModelError,
+    ModelRequest,
+    ReasoningDelta,
+    TextDelta,
+)
+
+MAX_ATTEMPTS = 10  # of one request, whatever the policy says
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steered:
+    """A message came while waiting to try again: the request is to be built anew."""
+
+
+class ModelCall:
+    """The request of one step; `text` holds what came, also when it was cut."""
+
+    def __init__(self, session: Session, model: Model, retry: RetryPolicy, stop: Stop, step_id: str) -> None:
+        self.text = ""
+        self.reasoning = ""
+        self.reasoning_s = 0.0
+        self.attempts = 0
+        self._session = session
+        self._model = model
+        self._retry = retry
+        self._stop = stop
+        self._step_id = step_id
+
+    async def send(
+        self, request: ModelRequest, timeout_s: float | None, woken: asyncio.Event
+    ) -> Completed | ModelError | Steered:
+        """Send, and again after a failure that may pass. Raises StoppedError; `woken` ends a wait early."""
+        while True:
+            result = await self._stop.guard(self._attempt(request, timeout_s))
+            if isinstance(result, Completed):
+                return result
+            self.attempts += 1
+            delay = self._retry(result, self.attempts) if self.attempts < MAX_ATTEMPTS else None
+            if delay is None:
+                return result
+            scheduled = RetryScheduled(
+                attempt=self.attempts + 1,
+                attempts=self._attempts_of(result),
+                delay_s=delay,
+                error=result.message,
+            )
+            self._session.show(scheduled, cause=self._step_id)
+            if await self._stop.guard(_wait(woken, delay)):
+                return Steered()
+
+    def _attempts_of(self, error: ModelError) -> int:
+        """How many attempts the policy gives this class of failure in all."""
+        tries = range(self.attempts, MAX_ATTEMPTS)
+        return next((n for n in tries if self._retry(error, n) is None), MAX_ATTEMPTS)
+
+    async def _attempt(self, request: ModelRequest, timeout_s: float | None) -> Completed | ModelError:
+        self.text = self.reasoning = ""
+        self.reasoning_s = 0.0
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self._consume(request)
+        except TimeoutError:
+            return ModelError(kind=ErrorKind.TIMEOUT, message=f"no complete answer within {timeout_s:.0f} s")
+
+    async def _consume(self, request: ModelRequest) -> Completed | ModelError:
+        thinking_since: float | None = None
+        async for part in self._model.stream(request):
+            if isinstance(part, ReasoningDelta):
+                thinking_since = thinking_since or self._session.clock.monotonic()
+            elif thinking_since is not None:
+                self.reasoning_s += self._session.clock.monotonic() - thinking_since
+                thinking_since = None
+            match part:
+                case TextDelta():
+                    self._show_text(part)
+                case ReasoningDelta():
+                    self._show_reasoning(part)
+                case CallProgress():
+                    self._session.show(
+                        CallDrafted(
+                            step_id=self._step_id, tool=part.tool, arguments_chars=part.arguments_chars
+                        )
+                    )
+                case Completed():
+                    return part
+                case Failed():
+                    return part.error
+        return ModelError(kind=ErrorKind.CUT, message="the stream ended without an end")
+
+    def _show_text(self, part: TextDelta) -> None:
+        body = TextStreamed(step_id=self._step_id, text=part.text, offset=len(self.text))
+        self.text += part.text
+        self._session.show(body, cause=self._step_id)
+
+    def _show_reasoning(self, part: ReasoningDelta) -> None:
+        body = ReasoningStreamed(step_id=self._step_id, text=part.text, offset=len(self.reasoning))
+        self.reasoning += part.text
+        self._session.show(body, cause=self._step_id)
+
+
+async def _wait(woken: asyncio.Event, delay_s: float) -> bool:
+    """Wait the delay out; True when woken before."""
+    try:
+        async with asyncio.timeout(delay_s):
+            await woken.wait()
+    except TimeoutError:
+        return False
+    return True

@@ -1,0 +1,117 @@
+"""Checkpoints of a turn: when one is taken, and what to do when it cannot be had (design c.5)."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_tui.engine.events import Body, CheckpointTaken, NoticeRaised
+from agent_tui.engine.prepare import Prepared
+from agent_tui.engine.scope import Scope
+from agent_tui.engine.waves import is_empty
+from checkpoints.types import Author, Cause, Checkpoint, CheckpointError, FileChange, Phase
+
+MAX_SUMMARY_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A checkpoint, or why there is none; `error` is empty where none was needed."""
+
+    checkpoint: Checkpoint | None = None
+    error: str = ""
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """The event to store with what follows."""
+        return (CheckpointTaken(checkpoint=self.checkpoint),) if self.checkpoint else ()
+
+
+def is_writer(call: Prepared) -> bool:
+    """Whether a call needs a checkpoint before it: all that is not provably read-only."""
+    return call.assessment is not None and not call.assessment.read_only and not is_empty(call.effects.writes)
+
+
+class Snapshots:
+    """The checkpoints of one turn."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._first: asyncio.Task[Taken] | None = None
+        self._wrote = False
+
+    def begin(self) -> None:
+        """Start the checkpoint of the turn's start; the first writer waits for it."""
+        if self._enabled:
+            self._first = asyncio.create_task(self._begin())
+
+    async def before(self, calls: Sequence[Prepared], step: int) -> Taken:
+        """The checkpoint before a wave that has a writer."""
+        writers = [call for call in calls if is_writer(call)]
+        if not writers or not self._enabled:
+            return Taken()
+        if self._first is not None:
+            await self._first
+        self._wrote = True
+        return await self._take(self._cause(Phase.BEFORE_CALL, step, writers))
+
+    async def after(self, calls: Sequence[Prepared], step: int) -> Taken:
+        """The checkpoint after the writers of a wave; its changes are theirs."""
+        return await self._take(self._cause(Phase.AFTER_CALL, step, calls))
+
+    async def end(self) -> None:
+        """The checkpoint of the turn's end, where something may have been written."""
+        if self._first is not None and self._first.done() and self._wrote:
+            taken = await self._take(self._cause(Phase.TURN_END, self._scope.session.fold.steps, ()))
+            if taken.checkpoint is not None:
+                await self._scope.session.commit(*taken.bodies)
+
+    @property
+    def _enabled(self) -> bool:
+        return self._scope.ports.checkpointer.health().state != "off"
+
+    async def _begin(self) -> Taken:
+        taken = await self._take(self._cause(Phase.TURN_START, self._scope.session.fold.steps, ()))
+        if taken.checkpoint is not None:
+            await self._scope.session.settle(*taken.bodies)
+        elif taken.error and "undo.failed" not in self._scope.session.fold.notices:
+            notice = NoticeRaised(text=f"no undo: {taken.error}", level="warning", key="undo.failed")
+            await self._scope.session.settle(notice)
+        return taken
+
+    async def _take(self, cause: Cause) -> Taken:
+        try:
+            return Taken(checkpoint=await self._scope.ports.checkpointer.take(cause))
+        except CheckpointError as error:
+            return Taken(error=str(error))
+
+    def _cause(self, phase: Phase, step: int, calls: Sequence[Prepared]) -> Cause:
+        session = self._scope.session
+        first = calls[0] if calls else None
+        shown = first.assessment.shown if first and first.assessment else ""
+        return Cause(
+            phase=phase,
+            session=session.id,
+            turn=session.fold.tasks,
+            step=step,
+            call_id=first.call_id if first else "",
+            tool=first.tool if first else "",
+            summary=" ".join(shown.split())[:MAX_SUMMARY_CHARS],
+            model=self._scope.ports.model.info.model,
+            touched=tuple(str(p) for call in calls if call.assessment for p in call.assessment.files),
+        )
+
+
+def share_out(
+    calls: Sequence[Prepared], written: dict[str, set[str]], changes: Sequence[FileChange]
+) -> tuple[dict[str, tuple[FileChange, ...]], tuple[FileChange, ...]]:
+    """Changes by call id, and those of others. One writer gets all that is not external; several
+    get what each says it wrote, `written` by call id, the first of them the rest."""
+    external = tuple(change for change in changes if change.author is Author.EXTERNAL)
+    own = [change for change in changes if change.author is not Author.EXTERNAL]
+    shares: dict[str, list[FileChange]] = {call.call_id: [] for call in calls}
+    for change in own:
+        owner = next(
+            (c.call_id for c in calls if change.path in written.get(c.call_id, ())), calls[0].call_id
+        )
+        shares[owner].append(change)
+    return {call_id: tuple(share) for call_id, share in shares.items()}, external

@@ -1,0 +1,57 @@
+"""How a turn is told to stop: at the next boundary, now, or with force (design e.3).
+
+The turn itself is never cancelled, so no commit is cut in two; what it waits for is.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class StoppedError(Exception):
+    """The turn ends here because somebody asked for it."""
+
+
+class Stop:
+    """The orders given to one turn; each only grows stronger."""
+
+    def __init__(self) -> None:
+        self.now = asyncio.Event()  # interrupt: nothing starts from here on
+        self.force = asyncio.Event()  # kill what still runs
+        self.pausing = False  # stop at the next boundary
+        self.skipping = asyncio.Event()  # steer now: running calls are told to stop, the rest skipped
+        self.why = ""
+
+    def interrupt(self, why: str, *, force: bool = False) -> None:
+        """Stop now; a second time with force."""
+        self.why = self.why or why
+        self.now.set()
+        if force:
+            self.force.set()
+
+    def pause(self, why: str) -> None:
+        """Stop at the next boundary."""
+        self.pausing = True
+        self.why = self.why or why
+
+    def check(self) -> None:
+        """A boundary: raise StoppedError when an order was given."""
+        if self.now.is_set() or self.pausing:
+            raise StoppedError(self.why)
+
+    async def guard(self, work: Coroutine[Any, Any, T]) -> T:
+        """Await `work`; on an interrupt cancel it, wait for its end and raise StoppedError"""
+        task = asyncio.ensure_future(work)
+        order = asyncio.ensure_future(self.now.wait())
+        try:
+            await asyncio.wait({task, order}, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+            task.cancel()
+            await asyncio.wait({task})
+            raise StoppedError(self.why)
+        finally:
+            order.cancel()
+            task.cancel()

@@ -1,0 +1,255 @@
+"""Runs one wave: gate, checkpoint, `started` on disk, run, outcomes (design b.3, b.6, f.3)."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agent_tui.engine.asking import ask_approvals, ask_question
+from agent_tui.engine.authorise import Authorised, authorise, gated
+from agent_tui.engine.changes import merge_changes
+from agent_tui.engine.events import (
+    Body,
+    CallChanged,
+    CallEnded,
+    CallStarted,
+    NoticeRaised,
+    QuestionAsked,
+    TerminalChanged,
+)
+from agent_tui.engine.execution import arguments_sha256, execute, profile
+from agent_tui.engine.prepare import Prepared, ended
+from agent_tui.engine.scope import Scope
+from agent_tui.engine.snapshots import Snapshots, Taken, is_writer, share_out
+from agent_tui.engine.stop import StoppedError
+from agent_tui.engine.types import CallState, Decision, EndReason
+from agent_tui.engine.waves import MAX_COMMANDS, MAX_CONCURRENT
+from checkpoints.types import Author, FileChange
+from tools.types import Grant, Outcome, OutcomeStatus
+
+WAIT, GO_ON, DENY = "wait 30 s more", "run without undo", "deny"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """A call that has run, before its end is stored."""
+
+    call: Prepared
+    outcome: Outcome
+    duration_s: float
+    changes: tuple[FileChange, ...] = ()
+    external: tuple[FileChange, ...] = ()
+    checkpoint_id: str = ""
+    uncovered: tuple[str, ...] = ()
+
+
+class Wave:
+    """Runs waves of one step; what the calls came to is in the records when `run` returns."""
+
+    def __init__(self, scope: Scope, snapshots: Snapshots, step: int) -> None:
+        self._scope = scope
+        self._snapshots = snapshots
+        self._step = step
+        self._slots = asyncio.Semaphore(MAX_CONCURRENT)
+        self._command_slots = asyncio.Semaphore(MAX_COMMANDS)
+
+    async def run(self, calls: Sequence[Prepared]) -> EndReason | None:
+        """Run those that are allowed; a reason ends the run after the batch was answered.
+
+        Raises StoppedError before anything of the wave has started, never after.
+        """
+        allowed = await authorise(self._scope, calls)
+        self._scope.stop.check()
+        taken, allowed = await self._checkpoint(allowed)
+        if taken.error and self._scope.config.require_checkpoints:
+            return EndReason.CHECKPOINT_UNAVAILABLE
+        if not await self._start(allowed, taken):
+            self._scope.stop.check()
+        ran = await self._run_all(allowed)
+        writers = [one for one in ran if is_writer(one.call)]
+        if writers and taken.checkpoint is not None:
+            writers = await self._attribute(writers, taken)
+        for one in writers:
+            await self._end(await self._escalate(one))
+        return None if self._stored else EndReason.STATE_UNWRITABLE
+
+    _stored = True  # False once the store refused the end of a call
+
+    async def _checkpoint(self, allowed: list[Authorised]) -> tuple[Taken, list[Authorised]]:
+        """The checkpoint, and the calls that still run with or without it."""
+        writers = [one for one in allowed if is_writer(one.call)]
+        while True:
+            taken = await self._snapshots.before([one.call for one in allowed], self._step)
+            if not taken.error:
+                return taken, allowed
+            choice = await self._ask_without(writers[0].call, taken.error)
+            if choice == WAIT:
+                continue
+            if choice == GO_ON:
+                return Taken(), allowed
+            outcome = Outcome(
+                status=OutcomeStatus.DENIED,
+                text=f"Not run: no checkpoint could be taken before it ({taken.error})",
+            )
+            await self._scope.session.commit(*(ended(one.call, outcome) for one in writers))
+            return taken, [one for one in allowed if one not in writers]
+
+    async def _ask_without(self, call: Prepared, error: str) -> str:
+        """Whether to run without undo: a person says, or the configuration."""
+        session = self._scope.session
+        if self._scope.config.require_checkpoints:
+            return DENY
+        if not self._scope.config.interactive:
+            if "undo.failed" not in session.fold.notices:
+                await session.commit(
+                    NoticeRaised(text=f"no undo: {error}", level="warning", key="undo.failed")
+                )
+            return GO_ON
+        question = QuestionAsked(
+            question_id=f"q{session.fold.asked + 1}",
+            call_id=call.call_id,
+            text=f"No checkpoint before this call: {error}",
+            options=(WAIT, GO_ON, DENY),
+            free_text=False,
+        )
+        return await ask_question(self._scope, question) or DENY
+
+    async def _start(self, allowed: Sequence[Authorised], taken: Taken) -> bool:
+        """Store checkpoint and starts in one transaction, unless a stop came before it."""
+        stop = self._scope.stop
+        bodies: list[Body] = [*taken.bodies]
+        checkpoint_id = taken.checkpoint.id if taken.checkpoint else ""
+        for one in allowed:
+            bodies.append(CallChanged(call_id=one.call.call_id, state=CallState.AUTHORISED))
+            bodies.append(self._started(one, checkpoint_id if is_writer(one.call) else "", 1))
+        return await self._scope.session.commit(
+            *bodies, cause=f"s{self._step}", when=lambda: not stop.now.is_set()
+        )
+
+    def _started(self, one: Authorised, checkpoint_id: str, attempt: int) -> CallStarted:
+        call, scope = one.call, self._scope
+        predicted = scope.ports.toolbox.predict(call.tool, call.arguments, one.policy)
+        earlier = scope.session.fold.calls[call.call_id].started
+        return CallStarted(
+            call_id=call.call_id,
+            attempt=max(attempt, earlier.attempt + 1 if earlier else 1),
+            arguments_sha256=arguments_sha256(call.arguments),
+            cwd=str(call.arguments.get("workdir") or scope.config.workspace),
+            sandbox=profile(one.policy),
+            spool=str(scope.artifacts / f"{call.call_id}.out"),
+            boot_id=scope.boot_id,
+            checkpoint_id=checkpoint_id,
+            written_before={path: hashes[0] for path, hashes in predicted.items()} or None,
+            written_after={path: hashes[1] for path, hashes in predicted.items()} or None,
+        )
+
+    async def _run_all(self, allowed: Sequence[Authorised]) -> list[Ran]:
+        """All at once within the limits; readers are ended as they finish."""
+        results = await asyncio.gather(*(self._run(one) for one in allowed), return_exceptions=True)
+        failed = [result for result in results if isinstance(result, BaseException)]
+        if failed:
+            raise failed[0]
+        return [result for result in results if isinstance(result, Ran)]
+
+    async def _run(self, one: Authorised) -> Ran:
+        clock = self._scope.session.clock
+        is_command = one.call.assessment is not None and one.call.assessment.action == "command"
+        async with self._slots, self._command_slots if is_command else asyncio.Semaphore():
+            begun = clock.monotonic()
+            outcome = await execute(self._scope, one.call, one.policy, self._timeout_s())
+        ran = Ran(call=one.call, outcome=outcome, duration_s=clock.monotonic() - begun)
+        if not is_writer(one.call):
+            await self._end(ran)
+        return ran
+
+    def _timeout_s(self) -> float | None:
+        return None
+
+    async def _attribute(self, writers: list[Ran], before: Taken) -> list[Ran]:
+        """Give each writer what it changed, by the checkpoint after them."""
+        assert before.checkpoint is not None
+        calls = [one.call for one in writers]
+        after = await self._snapshots.after(calls, self._step)
+        if after.checkpoint is None:
+            return [replace(one, checkpoint_id=before.checkpoint.id) for one in writers]
+        await self._settle(*after.bodies)
+        written = {one.call.call_id: {path.path for path in one.outcome.written} for one in writers}
+        shares, external = share_out(calls, written, after.checkpoint.changes)
+        meanwhile = [c for c in before.checkpoint.changes if c.author is Author.EXTERNAL]
+        return [
+            replace(
+                one,
+                changes=shares[one.call.call_id],
+                external=merge_changes((*meanwhile, *external)) if index == 0 else (),
+                checkpoint_id=before.checkpoint.id,
+                uncovered=tuple(f"{u.path} ({u.reason})" for u in after.checkpoint.uncovered[:5]),
+            )
+            for index, one in enumerate(writers)
+        ]
+
+    async def _escalate(self, ran: Ran) -> Ran:
+        """After a denial by the sandbox: ask for the grant, and run again where it is given."""
+        scope = self._scope
+        if ran.outcome.denied_grant is Grant.NONE or scope.stop.now.is_set():
+            return ran
+        call = gated(scope, ran.call)
+        asked = scope.ports.gate.escalate(call, ran.outcome, ran.changes, f"a{scope.session.fold.asked + 1}")
+        if asked is None:
+            return ran
+        try:
+            decided = (await ask_approvals(scope, [asked]))[asked.approval_id]
+        except StoppedError:
+            return ran
+        if decided.decision is Decision.DENY_AND_PAUSE:
+            scope.stop.pause("you denied a call and paused")
+        verdict = scope.ports.gate.settle(call, asked, decided)
+        if verdict.kind != "allow" or verdict.policy is None:
+            text = f"{ran.outcome.text}\n{verdict.text}" if decided.feedback else ran.outcome.text
+            return replace(ran, outcome=replace(ran.outcome, text=text))
+        return await self._run_again(ran, Authorised(call=ran.call, policy=verdict.policy))
+
+    async def _run_again(self, first: Ran, again: Authorised) -> Ran:
+        before = await self._snapshots.before([again.call], self._step)
+        started = self._started(again, first.checkpoint_id, 2)
+        stop = self._scope.stop
+        if not await self._scope.session.commit(*before.bodies, started, when=lambda: not stop.now.is_set()):
+            return first
+        begun = self._scope.session.clock.monotonic()
+        outcome = await execute(self._scope, again.call, again.policy, self._timeout_s())
+        duration_s = first.duration_s + self._scope.session.clock.monotonic() - begun
+        ran = Ran(call=again.call, outcome=outcome, duration_s=duration_s)
+        if before.checkpoint is not None:
+            ran = (await self._attribute([ran], before))[0]
+        return replace(
+            ran,
+            changes=merge_changes((*first.changes, *ran.changes)),
+            external=merge_changes((*first.external, *ran.external)),
+            checkpoint_id=first.checkpoint_id,
+        )
+
+    async def _end(self, ran: Ran) -> None:
+        bodies: list[Body] = [
+            CallEnded(
+                call_id=ran.call.call_id,
+                tool=ran.call.tool,
+                outcome=ran.outcome,
+                changes=ran.changes,
+                external=ran.external,
+                duration_s=ran.duration_s,
+                checkpoint_id=ran.checkpoint_id,
+                uncovered=ran.uncovered,
+                edited=ran.call.edited,
+            )
+        ]
+        if ran.outcome.status is OutcomeStatus.YIELDED and ran.outcome.terminal:
+            bodies.append(
+                TerminalChanged(
+                    terminal=ran.outcome.terminal,
+                    call_id=ran.call.call_id,
+                    command=str(ran.call.arguments.get("cmd", "")),
+                    state="live",
+                )
+            )
+        await self._settle(*bodies)
+
+    async def _settle(self, *bodies: Body) -> None:
+        self._stored = await self._scope.session.settle(*bodies, cause=f"s{self._step}") and self._stored
