@@ -67,7 +67,7 @@ class SessionRecords:
             return 0
         # One statement is one transaction, and one hop to the thread of the connection.
         rows = ", ".join(["(?, ?, ?)"] * len(records))
-        values = [v for r in records for v in (r.at, r.kind, json.dumps(r.body, ensure_ascii=False))]
+        values = [v for r in records for v in (r.at, r.kind, json.dumps(r.body))]
         try:
             last = await self._connection.execute_insert(
                 f"INSERT INTO records (at, kind, body) VALUES {rows}", values

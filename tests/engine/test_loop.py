@@ -1,0 +1,176 @@
+import asyncio
+from pathlib import Path
+
+from agent_tui.engine.commands import Decide, Interrupt, Submit
+from agent_tui.engine.events import (
+    ApprovalAsked,
+    CallEnded,
+    CallStarted,
+    InputReturned,
+    ResponseEnded,
+    SessionStarted,
+    StepStarted,
+    TextStreamed,
+    TurnEnded,
+    TurnStarted,
+)
+from agent_tui.engine.types import Decision, EndReason
+from agent_tui.models.base import ErrorKind, ModelError, TextDelta
+from tests.engine.fakes import calls, engine, failed, last_results, text
+from tools.types import CallSink, Invocation, Outcome, OutcomeStatus
+
+
+async def test_a_message_gets_an_answer(tmp_path: Path) -> None:
+    async with engine(tmp_path, text("hello")) as run:
+        run.send(Submit(text="hi"))
+        ended = await run.wait(TurnEnded)
+    assert isinstance(ended, TurnEnded)
+    assert (ended.reason, ended.text, ended.exit_code) == (EndReason.COMPLETED, "hello", 0)
+    kinds = [type(event.body) for event in run.seen if event.is_durable]
+    assert kinds[0] is SessionStarted
+    assert kinds.index(TurnStarted) < kinds.index(StepStarted) < kinds.index(ResponseEnded)
+    assert [body.text for body in run.bodies(TextStreamed)] == ["hello"]
+    seqs = [event.seq for event in run.seen]
+    assert seqs == sorted(set(seqs))
+
+
+async def test_calls_are_run_and_answered_in_call_order(tmp_path: Path) -> None:
+    script = calls(
+        ("read_file", {"path": "/a"}), ("exec_command", {"cmd": "x"}), ("read_file", {"path": "/b"})
+    )
+    async with engine(tmp_path, script, text("done")) as run:
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+    assert [tool for tool, _ in run.toolbox.ran] == ["read_file", "exec_command", "read_file"]
+    assert last_results(run.model.requests[1]) == ["ran read_file", "ran exec_command", "ran read_file"]
+
+
+async def test_a_call_is_on_disk_as_started_before_it_runs(tmp_path: Path) -> None:
+    stored: list[str] = []
+
+    async def look(invocation: Invocation, sink: CallSink) -> Outcome:
+        async for record in run.records.read():
+            body = record.body.get("body", record.body)
+            stored.append(body["checkpoint"]["cause"]["phase"] if "checkpoint" in body else body["type"])
+        return Outcome(status=OutcomeStatus.SUCCEEDED, text="")
+
+    async with engine(tmp_path, calls(("exec_command", {"cmd": "x"})), text("done")) as run:
+        run.toolbox.behaviour["exec_command"] = look
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+    order = [stored.index(name) for name in ("ResponseItem", "CallProposed", "before_call", "CallStarted")]
+    assert order == sorted(order)
+
+
+async def test_an_invalid_call_is_answered_and_never_runs(tmp_path: Path) -> None:
+    script = calls(("read_file", '{"path": "/a'), ("no_such_tool", {}))
+    async with engine(tmp_path, script, text("done")) as run:
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+    assert run.toolbox.ran == []
+    first, second = last_results(run.model.requests[1])
+    assert "not valid JSON" in first and '{"path": "/a' in first
+    assert "no tool `no_such_tool`" in second
+
+
+async def test_repeated_provider_ids_stay_apart(tmp_path: Path) -> None:
+    script = [calls(("exec_command", {"cmd": str(n)})) for n in range(3)]
+    async with engine(tmp_path, *script, text("done")) as run:
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+    assert [body.call_id for body in run.bodies(CallStarted)] == ["c1.1", "c2.1", "c3.1"]
+    assert [call.provider_id for item in run.session.fold.log for call in getattr(item, "calls", ())] == [
+        "p0"
+    ] * 3
+
+
+async def test_an_approved_call_runs_and_a_denied_one_does_not(tmp_path: Path) -> None:
+    script = calls(("ask_exec", {"cmd": "a"}), ("ask_exec", {"cmd": "b"}))
+    async with engine(tmp_path, script, text("done")) as run:
+        run.send(Submit(text="go"))
+        first = await run.wait(ApprovalAsked)
+        assert isinstance(first, ApprovalAsked)
+        run.send(Decide(approval_id=first.approval_id, decision=Decision.ONCE, digest=first.digest))
+        second = await run.wait(ApprovalAsked, count=2)
+        assert isinstance(second, ApprovalAsked)
+        run.send(
+            Decide(
+                approval_id=second.approval_id, decision=Decision.DENY, digest=second.digest, feedback="no"
+            )
+        )
+        await run.wait(TurnEnded)
+    assert [arguments["cmd"] for _, arguments in run.toolbox.ran] == ["a"]
+    assert last_results(run.model.requests[1]) == ["ran ask_exec", "denied: no"]
+
+
+async def test_a_failure_that_passes_is_sent_again_with_the_same_request(tmp_path: Path) -> None:
+    error = failed(ModelError(kind=ErrorKind.OVERLOADED, message="busy"))
+    async with engine(tmp_path, error, error, text("done")) as run:
+        run.send(Submit(text="go"))
+        ended = await run.wait(TurnEnded)
+    assert isinstance(ended, TurnEnded) and ended.reason is EndReason.COMPLETED
+    assert run.model.requests[0] == run.model.requests[1] == run.model.requests[2]
+
+
+async def test_a_model_that_stays_away_ends_the_run(tmp_path: Path) -> None:
+    error = failed(ModelError(kind=ErrorKind.OVERLOADED, message="busy"))
+    async with engine(tmp_path, error, error, error) as run:
+        run.send(Submit(text="go"))
+        ended = await run.wait(TurnEnded)
+    assert isinstance(ended, TurnEnded)
+    assert (ended.reason, ended.exit_code, ended.error) == (EndReason.MODEL_UNAVAILABLE, 1, "busy")
+
+
+async def test_an_interrupt_while_streaming_keeps_the_text(tmp_path: Path) -> None:
+    async def hang() -> None:
+        await asyncio.Event().wait()
+
+    async with engine(tmp_path, [TextDelta(text="so far", offset=0), hang], text("done")) as run:
+        run.send(Submit(text="go"))
+        await run.wait(TextStreamed)
+        run.send(Interrupt())
+        ended = await run.wait(TurnEnded)
+        assert isinstance(ended, TurnEnded)
+        assert (ended.reason, ended.exit_code) == (EndReason.INTERRUPTED, 130)
+        run.send(Submit(text="again"))
+        await run.wait(TurnEnded, count=2)
+    assert [item.text for item in run.session.fold.log if hasattr(item, "text")][1] == "so far"
+
+
+async def test_an_interrupt_answers_the_running_call_and_skips_the_rest(tmp_path: Path) -> None:
+    async def hang(invocation: Invocation, sink: CallSink) -> Outcome:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return Outcome(status=OutcomeStatus.INTERRUPTED, text="stopped half way")
+        raise AssertionError
+
+    script = calls(("exec_command", {"cmd": "a"}), ("exec_command", {"cmd": "b"}))
+    async with engine(tmp_path, script, text("done")) as run:
+        run.toolbox.behaviour["exec_command"] = hang
+        run.send(Submit(text="go"))
+        await run.wait(CallStarted)
+        run.send(Submit(text="a steer"))
+        run.send(Interrupt())
+        await run.wait(TurnEnded)
+        returned = await run.wait(InputReturned)
+        assert isinstance(returned, InputReturned) and returned.text == "a steer"
+        run.send(Submit(text="go on"))
+        await run.wait(TurnEnded, count=2)
+    assert [body.outcome.status for body in run.bodies(CallEnded)] == [
+        OutcomeStatus.INTERRUPTED,
+        OutcomeStatus.SKIPPED,
+    ]
+    assert last_results(run.model.requests[1])[0] == "stopped half way"
+    assert len(run.toolbox.ran) == 1
+
+
+async def test_a_new_process_goes_on_with_the_same_conversation(tmp_path: Path) -> None:
+    async with engine(tmp_path, calls(("read_file", {"path": "/a"})), text("one")) as run:
+        run.send(Submit(text="first"))
+        await run.wait(TurnEnded)
+    async with engine(tmp_path, text("two")) as again:
+        again.send(Submit(text="second"))
+        await again.wait(TurnEnded)
+    assert again.model.requests[0].view.units[:2] == run.model.requests[1].view.units
+    assert len(again.model.requests[0].view.units) == 4
