@@ -7,7 +7,7 @@ from typing import Literal
 
 Value = str | bool | int | float | tuple[str, ...] | None
 Key = tuple[str, ...]  # segments of a dotted key; names of providers and models may hold dots
-Kind = Literal["text", "flag", "integer", "number", "choice", "list"]
+Kind = Literal["text", "flag", "integer", "number", "choice", "list", "scalar"]
 Group = Literal["run", "exec", "settings"]
 
 
@@ -176,9 +176,14 @@ SETTINGS: tuple[Option, ...] = (
     _setting("providers.*.models.*.price_output", "number", help="USD per million tokens"),
     _setting("providers.*.models.*.price_cache_read", "number", help="USD per million tokens"),
     _setting("providers.*.models.*.price_cache_write", "number", help="USD per million tokens"),
+    _setting("providers.*.models.*.long_from", "integer", help="tokens above which long prices count"),
+    _setting("providers.*.models.*.long_input", "number", help="times the input prices"),
+    _setting("providers.*.models.*.long_output", "number", help="times the output price"),
     _setting("providers.*.models.*.images", "flag", help="takes pictures"),
     _setting("providers.*.models.*.reasoning", "flag", help="reasons"),
-    _setting("providers.*.models.*.effort", "flag", help="takes a reasoning effort"),
+    _setting("providers.*.models.*.quirks.*", "scalar", help="departs from its dialect"),
+    _setting("providers.*.quirks.*", "scalar", help="departs from its dialect"),
+    _setting("providers.*.local", "flag", help="runs on this machine and costs nothing"),
 )
 
 OPTIONS: tuple[Option, ...] = RUN_OPTIONS + EXEC_OPTIONS + SETTINGS

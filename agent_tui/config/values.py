@@ -29,6 +29,8 @@ def from_toml(option: Option, value: object) -> Value:
             return _choice(option, value)
         case "text", str():
             return value
+        case "scalar", bool() | str() | int() | float():
+            return value
     raise BadValueError(f"must be {expected(option)}, not `{value}`")
 
 
@@ -45,7 +47,7 @@ def from_text(option: Option, text: str) -> Value:
             return tuple(text.splitlines())
         case "choice":
             return _choice(option, text)
-        case "text":
+        case "text" | "scalar":
             return text
 
 
@@ -64,6 +66,8 @@ def expected(option: Option) -> str:
             return "one of " + ", ".join(f"`{choice}`" for choice in option.choices)
         case "text":
             return "a text"
+        case "scalar":
+            return "a text, a number, true or false"
 
 
 def _parsed(option: Option, text: str) -> int | float:

@@ -44,7 +44,6 @@ class ModelChoice:
     context_window: int = 32_000
     max_output: int = 4_096
     effort: str | None = None
-    overrides: Mapping[str, object] = field(default_factory=dict)  # what settings say of the model, by key
 
     @property
     def name(self) -> str:

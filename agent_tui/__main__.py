@@ -1,0 +1,19 @@
+"""Where the program starts: `agent-tui` and `python -m agent_tui`. Imports next to nothing itself."""
+
+import sys
+
+
+def main() -> int:
+    """Run the command line; returns the exit code."""
+    if sys.argv[1:] in (["--version"], ["-V"]):
+        from agent_tui import __version__
+
+        print(f"agent-tui {__version__}")
+        return 0
+    from agent_tui.cli.entry import run
+
+    return run(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

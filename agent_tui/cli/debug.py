@@ -1,0 +1,44 @@
+"""`agent-tui debug`: look at the next request of a session, or at how approvals see a command line."""
+
+import argparse
+import json
+
+from agent_tui.errors import UsageError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What only `debug` takes."""
+    parser.add_argument("action", choices=("request", "classify"))
+    parser.add_argument("subject", nargs="?", metavar="ID | COMMAND LINE")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print it; nothing runs and nothing is sent."""
+    from agent_tui.cli.settings import configure
+
+    config, _ = configure(arguments, interactive=False)
+    if arguments.action == "classify":
+        if not arguments.subject:
+            raise UsageError("debug classify: no command line; such as `agent-tui debug classify 'git push'`")
+
+        from agent_tui.bootstrap import classify
+
+        facts = classify(config, arguments.subject)
+        print(json.dumps(facts, indent=2) if arguments.json else _plain(facts))
+        return 0
+
+    from agent_tui.bootstrap import next_request
+
+    print(next_request(config, arguments.subject or ""))
+    return 0
+
+
+def _plain(facts: dict[str, object]) -> str:
+    width = max(len(name) for name in facts)
+    lines = []
+    for name, value in facts.items():
+        shown = "\n".join(map(str, value)) if isinstance(value, list) else str(value)
+        first, *rest = shown.splitlines() or ["-"]
+        lines += [f"{name:<{width}}  {first}", *(" " * (width + 2) + line for line in rest)]
+    return "\n".join(lines)

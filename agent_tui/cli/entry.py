@@ -1,0 +1,59 @@
+"""Runs one command line to an exit code: the last place that an error can reach."""
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+from agent_tui.errors import AgentError
+
+INTERNAL_FAILURE = 1
+INTERRUPTED = 130  # 128 + SIGINT
+PIPE_CLOSED = 141  # 128 + SIGPIPE: the reader of our output went away
+
+
+def run(argv: Sequence[str]) -> int:
+    """Parse, dispatch, and turn every failure into one line on stderr and its exit code."""
+    show_traceback = "--debug" in argv or os.environ.get("AGENT_TUI_DEBUG", "") not in ("", "0", "false")
+    try:
+        from agent_tui.cli.parser import parse
+
+        spec, arguments = parse(argv)
+        command = importlib.import_module(f"agent_tui.cli.{spec.module}")
+        code = int(command.run(arguments))
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _silence_stdout()
+        return PIPE_CLOSED
+    except Exception as error:
+        if show_traceback:
+            traceback.print_exc()
+        print(_line(error), file=sys.stderr)
+        return _exit_code(error)
+    return code
+
+
+def _exit_code(error: Exception) -> int:
+    return error.exit_code if isinstance(error, AgentError) else _package_code(error)
+
+
+def _package_code(error: Exception) -> int:
+    """Packages below have their own errors; what they cannot do is what exit code 5 is for."""
+    names = {cls.__name__ for cls in type(error).__mro__}
+    return 5 if names & {"SandboxError", "CheckpointError", "RecordsError"} else INTERNAL_FAILURE
+
+
+def _line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    if isinstance(error, AgentError) or _package_code(error) != INTERNAL_FAILURE:
+        return f"agent-tui: {text.removeprefix('agent-tui: ')}"
+    kind = type(error).__name__
+    return f"agent-tui: internal error: {kind}: {text}; `--debug` shows where"
+
+
+def _silence_stdout() -> None:
+    """The interpreter flushes stdout at exit; into a closed pipe that would print a second error."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,82 @@
+"""`agent-tui exec`: one run to its end without a person."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from agent_tui.errors import UsageError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What only `exec` takes."""
+    parser.add_argument("prompt", nargs="?", metavar="PROMPT", help="what to do; `-` reads it from stdin")
+    parser.add_argument(
+        "--stdin", action="store_true", help="append stdin to the prompt as a block of its own"
+    )
+    parser.add_argument(
+        "--stdin-commands", action="store_true", help="take steers and answers as JSON lines on stdin"
+    )
+    parser.add_argument("--resume", metavar="ID", help="continue this session")
+    parser.add_argument("--last", action="store_true", help="continue the newest session of this workspace")
+    parser.add_argument("--fork", action="store_true", help="continue a copy, leaving the session as it is")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run it; returns the exit code."""
+    continues = bool(arguments.resume or arguments.last)
+    if arguments.fork and not continues:
+        raise UsageError("exec: `--fork` needs `--resume ID` or `--last`")
+    prompt = _prompt(arguments, may_be_empty=continues or arguments.stdin_commands)
+
+    from agent_tui.cli.settings import configure, images
+
+    config, settings = configure(arguments, interactive=arguments.stdin_commands)
+    if config.model is None and not continues:
+        from agent_tui.config.providers import HOW_TO_CHOOSE
+
+        raise UsageError(HOW_TO_CHOOSE)
+
+    from agent_tui.bootstrap import Start, run_headless
+    from agent_tui.headless.one_shot import Job
+
+    last_message = settings.text("output_last_message")
+    job = Job(
+        prompt=prompt,
+        images=images(settings),
+        json=settings.flag("json"),
+        last_message=_writable(Path(last_message).expanduser()) if last_message else None,
+        takes_orders=arguments.stdin_commands,
+    )
+    start = Start(
+        config=config,
+        ignored=settings.ignored,
+        resume=arguments.resume or "",
+        last=arguments.last,
+        fork=arguments.fork,
+    )
+    return run_headless(start, job)
+
+
+def _prompt(arguments: argparse.Namespace, *, may_be_empty: bool) -> str:
+    if arguments.prompt == "-" or arguments.stdin:
+        if arguments.stdin_commands:
+            raise UsageError("exec: stdin cannot be both the prompt and a stream of commands")
+        if sys.stdin is None or sys.stdin.isatty():
+            raise UsageError("exec: the prompt was to be read from stdin, which is a terminal; pipe it in")
+        given = sys.stdin.buffer.read().decode("utf-8", "replace")
+        typed = "" if arguments.prompt == "-" else (arguments.prompt or "")
+        text = f"{typed}\n\n<stdin>\n{given.rstrip()}\n</stdin>" if typed.strip() else given
+    else:
+        text = arguments.prompt or ""
+    if not text.strip() and not may_be_empty:
+        raise UsageError(
+            'exec: the prompt is empty; give one, such as `agent-tui exec "fix the failing test"`'
+        )
+    return text.strip()
+
+
+def _writable(path: Path) -> Path:
+    """Found out before the run and not after it."""
+    if path.is_dir() or not path.parent.is_dir():
+        raise UsageError(f"-o: `{path}` cannot be written; name a file in a directory that exists")
+    return path

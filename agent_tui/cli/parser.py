@@ -1,0 +1,135 @@
+"""Finds the command on a line and parses its arguments. Knows no command's work."""
+
+import argparse
+import importlib
+from collections.abc import Sequence
+from typing import NamedTuple, NoReturn
+
+from agent_tui import __version__
+from agent_tui.config.options import EXEC_OPTIONS, RUN_OPTIONS, Option
+from agent_tui.errors import UsageError
+
+
+class CommandSpec(NamedTuple):
+    """A command: its module in `agent_tui.cli`, a line of help, and the settings it takes as flags."""
+
+    module: str
+    summary: str
+    options: tuple[Option, ...]
+    usage: str
+
+
+_PLACE = tuple(o for o in RUN_OPTIONS if o.name in ("cd", "profile", "debug"))
+_SANDBOX = tuple(
+    o for o in RUN_OPTIONS if o.name in ("cd", "add_dir", "sandbox", "network", "profile", "debug")
+)
+_HEADLESS = tuple(o for o in RUN_OPTIONS if o.name != "plain") + EXEC_OPTIONS
+
+INTERACTIVE = CommandSpec("interactive", "start the interface here", RUN_OPTIONS, "[OPTIONS] [PROMPT]")
+COMMANDS: dict[str, CommandSpec] = {
+    "exec": CommandSpec("exec", "run once to the end, without a person", _HEADLESS, "[OPTIONS] [PROMPT | -]"),
+    "resume": CommandSpec("resume", "continue a session", RUN_OPTIONS, "[OPTIONS] [ID | --last]"),
+    "sessions": CommandSpec(
+        "sessions", "stored sessions", _PLACE, "[OPTIONS] [list | show ID | export ID | rm ID]"
+    ),
+    "checkpoints": CommandSpec(
+        "checkpoints",
+        "recorded states of the workspace",
+        _PLACE,
+        "[OPTIONS] [list | show ID | diff ID [ID2] | prune]",
+    ),
+    "rollback": CommandSpec("rollback", "go back to a checkpoint", _PLACE, "[OPTIONS] [ID | --redo]"),
+    "sandbox": CommandSpec("sandbox", "run a command as `exec_command` does", _SANDBOX, "[OPTIONS] -- CMD …"),
+    "doctor": CommandSpec("doctor", "check what works here", RUN_OPTIONS, "[OPTIONS]"),
+    "demo": CommandSpec("demo", "a guided run with a scripted model", _PLACE, "[OPTIONS]"),
+    "debug": CommandSpec(
+        "debug", "look inside", RUN_OPTIONS, "[OPTIONS] request [ID] | classify 'COMMAND LINE'"
+    ),
+    "config": CommandSpec(
+        "config", "effective settings and their layers", RUN_OPTIONS, "[show | path | init]"
+    ),
+    "completions": CommandSpec("completions", "completion script of a shell", (), "bash | zsh | fish"),
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports a usage error as ours: one line."""
+
+    def error(self, message: str) -> NoReturn:
+        hint = "; quote a prompt of several words" if message.startswith("unrecognized arguments") else ""
+        name = self.prog.removeprefix("agent-tui").strip()
+        raise UsageError(
+            f"{name + ': ' if name else ''}{message}{hint}; `{self.prog} --help` shows what there is"
+        )
+
+
+def parse(argv: Sequence[str]) -> tuple[CommandSpec, argparse.Namespace]:
+    """The command and its arguments; raises UsageError, and SystemExit for `--help`."""
+    name, rest = split_command(argv)
+    spec = COMMANDS[name] if name else INTERACTIVE
+    arguments = build(name).parse_args(rest)
+    arguments.command_name = name
+    return spec, arguments
+
+
+def split_command(argv: Sequence[str]) -> tuple[str, list[str]]:
+    """The command's name, empty for the interface, and the line without it.
+
+    The command is the first word that is neither a flag nor a flag's value.
+    """
+    takes_value = {f for o in (*RUN_OPTIONS, *EXEC_OPTIONS) if o.kind != "flag" for f in o.flags} | {"-c"}
+    skip = False
+    for index, word in enumerate(argv):
+        if skip or (word.startswith("-") and word not in ("-", "--")):
+            skip = not skip and word in takes_value
+        elif word in COMMANDS:
+            return word, [*argv[:index], *argv[index + 1 :]]
+        else:
+            break
+    return "", list(argv)
+
+
+def build(name: str) -> argparse.ArgumentParser:
+    """The parser of one command, the interface's for the empty name."""
+    spec = COMMANDS[name] if name else INTERACTIVE
+    prog = f"agent-tui {name}".strip()
+    parser = _Parser(
+        prog=prog,
+        usage=f"{prog} {spec.usage}",
+        description=None if name else "A coding agent that lives in the terminal.",
+        epilog=None if name else _overview(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    if not name:
+        parser.add_argument("--version", "-V", action="version", version=f"agent-tui {__version__}")
+    importlib.import_module(f"agent_tui.cli.{spec.module}").add_arguments(parser)
+    settings = parser.add_argument_group("settings")
+    for option in spec.options:
+        add_option(settings, option)
+    if spec.options:
+        settings.add_argument(
+            "-c", dest="assignments", metavar="KEY=VALUE", action="append", default=[], help="any setting"
+        )
+    return parser
+
+
+def add_option(group: argparse._ArgumentGroup, option: Option) -> None:
+    """A setting as a flag; its value stays text (or True) until the layers check it."""
+    choices = f": {', '.join(option.choices)}" if option.choices else ""
+    help_text = (option.help + choices).replace("%", "%%")
+    dest = f"setting_{option.name}"
+    if option.kind == "flag":
+        group.add_argument(*option.flags, dest=dest, action="store_const", const="true", help=help_text)
+    elif option.kind == "list":
+        group.add_argument(*option.flags, dest=dest, metavar=option.metavar, action="append", help=help_text)
+    else:
+        group.add_argument(
+            *option.flags, dest=dest, metavar=option.metavar or option.name.upper(), help=help_text
+        )
+
+
+def _overview() -> str:
+    width = max(len(name) for name in COMMANDS) + 2
+    lines = [f"  {name:<{width}}{spec.summary}" for name, spec in COMMANDS.items()]
+    return "commands:\n" + "\n".join(lines) + "\n\n`agent-tui COMMAND --help` tells more."

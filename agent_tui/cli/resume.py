@@ -1,0 +1,22 @@
+"""`agent-tui resume`: continue a stored session in the interface."""
+
+import argparse
+
+from agent_tui.cli import interactive
+from agent_tui.errors import UsageError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What only `resume` takes."""
+    parser.add_argument("id", nargs="?", metavar="ID", help="a session; the start of an id is enough")
+    parser.add_argument("--last", action="store_true", help="the newest session of this workspace")
+    parser.add_argument("--fork", action="store_true", help="continue a copy")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Start the interface on the session; returns the exit code."""
+    if arguments.id and arguments.last:
+        raise UsageError("resume: give an ID or `--last`, not both")
+    return interactive.start(
+        arguments, prompt="", resume=arguments.id or "", last=not arguments.id, fork=arguments.fork
+    )

@@ -1,0 +1,83 @@
+"""From parsed arguments to settings and configuration, for the commands that need them."""
+
+import argparse
+import base64
+import os
+from pathlib import Path
+
+from agent_tui.config.effective import build
+from agent_tui.config.layers import Settings, resolve
+from agent_tui.config.options import Value, by_name
+from agent_tui.config.values import BadValueError, from_text
+from agent_tui.engine.types import Config
+from agent_tui.errors import UsageError
+from context.items import Image
+
+MAX_IMAGE_BYTES = 5 * 2**20  # what the Messages API takes for one picture
+_MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
+
+
+def load(arguments: argparse.Namespace) -> Settings:
+    """All layers for this line. Raises UsageError."""
+    return resolve(
+        _flags(arguments),
+        getattr(arguments, "assignments", ()),
+        environ=os.environ,
+        directory=_here(),
+        is_trusted=_is_trusted,
+    )
+
+
+def configure(arguments: argparse.Namespace, *, interactive: bool) -> tuple[Config, Settings]:
+    """The configuration of a run, and the settings for what is not part of it. Raises UsageError."""
+    settings = load(arguments)
+    return build(settings, os.environ, interactive=interactive), settings
+
+
+def images(settings: Settings) -> tuple[Image, ...]:
+    """The pictures of `--image`, read. Raises UsageError."""
+    return tuple(_image(Path(name).expanduser()) for name in settings.items("image"))
+
+
+def _image(path: Path) -> Image:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"--image: `{path}` cannot be read: {error.strerror}") from error
+    media_type = next((kind for magic, kind in _MAGIC if data.startswith(magic)), "")
+    if data[8:12] == b"WEBP" and data.startswith(b"RIFF"):
+        media_type = "image/webp"
+    if not media_type:
+        raise UsageError(f"--image: `{path}` is no PNG, JPEG, GIF or WebP picture")
+    if len(data) > MAX_IMAGE_BYTES:
+        raise UsageError(f"--image: `{path}` is larger than {MAX_IMAGE_BYTES // 2**20} MiB; make it smaller")
+    return Image(media_type=media_type, data=base64.b64encode(data).decode(), name=path.name)
+
+
+def _flags(arguments: argparse.Namespace) -> dict[str, Value]:
+    found: dict[str, Value] = {}
+    for dest, given in vars(arguments).items():
+        if not dest.startswith("setting_") or given is None:
+            continue
+        option = by_name(dest.removeprefix("setting_"))
+        try:
+            found[option.name] = tuple(given) if isinstance(given, list) else from_text(option, given)
+        except BadValueError as problem:
+            raise UsageError(f"{option.flags[-1]}: {problem}") from problem
+    return found
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise UsageError(f"the current directory cannot be used: {error.strerror}; `cd` elsewhere") from error
+
+
+def _is_trusted(_path: Path, _data: bytes) -> bool:
+    return False

@@ -1,0 +1,223 @@
+"""Drives one session to its end without a person: `agent-tui exec`.
+
+Ctrl+C interrupts and, a second time, kills; SIGTERM pauses cleanly within two seconds. All of them
+leave a session that can be resumed. Exit codes are those of the end reason, 130 and 143 for signals.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from agent_tui.engine.commands import Command, CommandBody, Engine, Interrupt, Pause, Shutdown, Submit
+from agent_tui.engine.events import (
+    Event,
+    InputAccepted,
+    InputDelivered,
+    InputReturned,
+    Refused,
+    SessionClosed,
+    SessionStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from agent_tui.headless.jsonl import JsonLines
+from agent_tui.headless.orders import MAX_LINE_BYTES, OrderError, parse
+from agent_tui.headless.progress import Progress
+from agent_tui.tui.safe_text import visible
+from context.items import Image
+
+SIGINT_CODE = 128 + signal.SIGINT
+SIGTERM_CODE = 128 + signal.SIGTERM
+NOT_STARTED_CODE = 1
+CLOSE_WITHIN_S = 2.0  # of a SIGTERM; design b.7
+_SETTLE_S = 10.0  # for the engine to close after the last turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What a one-shot run is asked to do and where its results go."""
+
+    prompt: str  # empty: nothing is submitted, the session is only continued or takes orders
+    images: tuple[Image, ...] = ()
+    json: bool = False
+    last_message: Path | None = None
+    takes_orders: bool = False  # commands as JSON lines on stdin
+
+
+class OneShot:
+    """One run of a job on an engine that has started."""
+
+    def __init__(self, engine: Engine, job: Job) -> None:
+        self._engine = engine
+        self._job = job
+        self._mapper = JsonLines()
+        self._progress = Progress(sys.stderr)
+        self._commands = 0
+        self._pending: set[str] = set()  # messages that no turn has taken
+        self._running = False
+        self._orders_open = job.takes_orders
+        self._signal: int | None = None
+        self._ended: TurnEnded | None = None
+        self._answer = ""
+        self._refusal = ""
+        self._session = ""
+        self._is_closing = False
+        self._closed = asyncio.Event()
+
+    async def run(self) -> int:
+        """Until the session is idle with nothing left to do; returns the exit code."""
+        events = self._engine.events()
+        self._watch_signals()
+        follower = asyncio.create_task(self._follow(events))
+        if self._job.takes_orders:
+            threading.Thread(
+                target=self._read_orders, args=(asyncio.get_running_loop(),), daemon=True
+            ).start()
+        if self._job.prompt:
+            self._send(Submit(text=self._job.prompt, images=self._job.images))
+        await self._closed.wait()
+        await follower
+        self._report()
+        return self._exit_code()
+
+    # --- events ----------------------------------------------------------------------------------
+
+    async def _follow(self, events: AsyncIterator[Event]) -> None:
+        async for event in events:
+            self._show(event)
+            self._take(event)
+            if isinstance(event.body, SessionClosed):
+                break
+            if self._is_idle() and not self._is_closing:
+                self._close("done")
+        self._closed.set()
+
+    def _show(self, event: Event) -> None:
+        if self._job.json:
+            for line in self._mapper.lines(event):
+                _write(sys.stdout, line + "\n")
+        else:
+            self._progress.show(event)
+
+    def _take(self, event: Event) -> None:
+        match event.body:
+            case SessionStarted(session_id=session):
+                self._session = session
+            case InputAccepted(input_id=pending):
+                self._pending.discard(event.cause)
+                self._pending.add(pending)
+            case InputDelivered(input_id=pending) | InputReturned(input_id=pending):
+                self._pending.discard(pending)
+            case Refused(command_id=command, reason=reason):
+                if command in self._pending:
+                    self._pending.discard(command)
+                    self._refusal = reason
+            case TurnStarted():
+                self._running = True
+            case TurnEnded() as ended:
+                self._running = False
+                self._ended = ended
+                self._answer = ended.text
+            case _:
+                pass
+
+    def _is_idle(self) -> bool:
+        return not (self._running or self._pending or self._orders_open)
+
+    # --- commands --------------------------------------------------------------------------------
+
+    def _send(self, body: CommandBody) -> None:
+        self._commands += 1
+        command = Command(id=f"exec{self._commands}", body=body)
+        if isinstance(body, Submit):
+            self._pending.add(command.id)
+        self._engine.send(command)
+
+    def _close(self, why: str) -> None:
+        self._is_closing = True
+        self._send(Shutdown(why=why))
+        asyncio.get_running_loop().call_later(_SETTLE_S, self._closed.set)
+
+    def _read_orders(self, loop: asyncio.AbstractEventLoop) -> None:
+        """In a thread: stdin can be a file, a pipe or a terminal. One line at a time, in order."""
+        for line in iter(lambda: sys.stdin.buffer.readline(MAX_LINE_BYTES), b""):
+            text = line.decode("utf-8", "replace").strip()
+            if text:
+                asyncio.run_coroutine_threadsafe(self._order(text), loop).result()
+        asyncio.run_coroutine_threadsafe(self._no_more_orders(), loop)
+
+    async def _order(self, line: str) -> None:
+        try:
+            self._send(parse(line))
+        except OrderError as error:
+            self._complain(f"stdin: {error}")
+
+    async def _no_more_orders(self) -> None:
+        self._orders_open = False
+        if self._is_idle() and not self._is_closing:
+            self._close("end of input")
+
+    def _complain(self, text: str) -> None:
+        if self._job.json:
+            _write(sys.stdout, self._mapper.error(text, time.time()) + "\n")
+        else:
+            self._progress.say(f"! {text}")
+
+    # --- signals ---------------------------------------------------------------------------------
+
+    def _watch_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._interrupted)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._terminated)
+
+    def _interrupted(self) -> None:
+        again = self._signal is not None
+        self._signal = self._signal or signal.SIGINT
+        self._orders_open = False
+        self._send(Interrupt(force=again))
+        if not self._running and not self._is_closing:
+            self._close("interrupted")
+
+    def _terminated(self) -> None:
+        self._signal = signal.SIGTERM
+        self._orders_open = False
+        self._send(Pause())
+        if not self._is_closing:
+            self._close("terminated")
+        asyncio.get_running_loop().call_later(CLOSE_WITHIN_S, self._closed.set)
+
+    # --- the end ---------------------------------------------------------------------------------
+
+    def _report(self) -> None:
+        if self._job.last_message is not None and self._ended is not None:
+            self._job.last_message.write_text(self._answer, encoding="utf-8", errors="replace")
+        if not self._job.json and self._ended is not None and self._answer:
+            text = visible(self._answer) if sys.stdout.isatty() else self._answer
+            _write(sys.stdout, text.rstrip("\n") + "\n")
+        if self._refusal and self._ended is None:
+            self._progress.say(f"agent-tui: {self._refusal}")
+        if self._signal is not None and self._session:
+            self._progress.say(
+                f"agent-tui: session {self._session} is kept; `agent-tui resume {self._session}`"
+            )
+
+    def _exit_code(self) -> int:
+        if self._signal is not None:
+            return SIGTERM_CODE if self._signal == signal.SIGTERM else SIGINT_CODE
+        return self._ended.exit_code if self._ended else NOT_STARTED_CODE
+
+
+def _write(stream: TextIO, text: str) -> None:
+    """Write whole text whatever the locale's encoding; a lone surrogate becomes its escape."""
+    stream.flush()
+    data = text.encode("utf-8", "backslashreplace")
+    while data:
+        data = data[os.write(stream.fileno(), data) :]

@@ -1,0 +1,133 @@
+"""Events as short lines on stderr, for a person who watches a one-shot run."""
+
+from typing import TextIO
+
+from agent_tui.engine.events import (
+    ApprovalDecided,
+    CallEnded,
+    CallProposed,
+    CallStarted,
+    CompactionEnded,
+    Event,
+    InputReturned,
+    LostResultAsked,
+    NoticeRaised,
+    Refused,
+    ResponseEnded,
+    RetryScheduled,
+    RolledBack,
+    SessionStarted,
+    TurnEnded,
+)
+from agent_tui.tui.safe_text import one_line, visible
+from checkpoints.types import FileChange
+from tools.types import OutcomeStatus
+
+_SHOWN_FILES = 5
+_VERBS = {
+    "exec_command": "run",
+    "apply_patch": "patch",
+    "read_file": "read",
+    "list_files": "list",
+    "search_files": "search",
+    "write_stdin": "type",
+    "view_image": "view",
+}
+
+
+class Progress:
+    """Writes one line an event to `stream`, nothing for what only a screen can show."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._proposed: dict[str, CallProposed] = {}
+
+    def show(self, event: Event) -> None:
+        """Write what a person should see of this event."""
+        line = self._line(event)
+        if line:
+            self.say(line)
+
+    def say(self, line: str) -> None:
+        """Write one line; a reader that went away is not an error of the run."""
+        try:
+            self._stream.write(line.encode("utf-8", "replace").decode() + "\n")
+            self._stream.flush()
+        except (BrokenPipeError, ValueError):
+            return
+
+    def _line(self, event: Event) -> str:
+        match event.body:
+            case SessionStarted() as body:
+                how = "resumed" if body.resumed else "session"
+                place = one_line(body.workspace)
+                return f"agent-tui: {how} {body.session_id} · {one_line(body.model)} · {place}"
+            case CallProposed() as body:
+                self._proposed[body.call_id] = body
+                return ""
+            case CallStarted() | CallEnded() as body:
+                return self._call(body)
+            case ResponseEnded() as body:
+                return visible(body.text).strip() if body.text and body.reserved_calls else ""
+            case NoticeRaised() as body:
+                return ("✗ " if body.level == "error" else "! ") + one_line(body.text)
+            case RetryScheduled() as body:
+                again = f"retry {body.attempt} of {body.attempts} in {body.delay_s:.1f} s"
+                return f"! {one_line(body.error)} · {again}"
+            case ApprovalDecided() as body:
+                return f"  {body.decision.replace('_', ' ')} by {body.by}"
+            case LostResultAsked() as body:
+                return f"! the result of `{one_line(body.shown)}` was lost: {one_line(body.facts)}"
+            case CompactionEnded() as body:
+                return f"  compacted: {body.tokens_before:,} → {body.tokens_after:,} tokens"
+            case RolledBack() as body:
+                return f"  rolled back to {body.checkpoint_id}"
+            case InputReturned() as body:
+                return f"! not delivered: {one_line(body.text)}"
+            case Refused() as body:
+                return f"! refused: {one_line(body.reason)}"
+            case TurnEnded() as body:
+                return _ended(body)
+            case _:
+                return ""
+
+    def _call(self, body: CallStarted | CallEnded) -> str:
+        proposed = self._proposed.get(body.call_id)
+        tool = proposed.tool if proposed else ""
+        shown = one_line(proposed.shown) if proposed else body.call_id
+        if isinstance(body, CallStarted):
+            return f"> {_VERBS.get(tool, tool)} {shown}"
+        self._proposed.pop(body.call_id, None)
+        outcome = body.outcome
+        if outcome.status is OutcomeStatus.SUCCEEDED and outcome.exit_code in (None, 0):
+            facts = ["ok"]
+        elif outcome.status is OutcomeStatus.SUCCEEDED or outcome.status is OutcomeStatus.FAILED:
+            exit_code = f" (exit {outcome.exit_code})" if outcome.exit_code is not None else ""
+            facts = [f"failed{exit_code}"]
+        else:
+            first = next(iter(visible(outcome.text).splitlines()), "")
+            facts = [f"{str(outcome.status).replace('_', ' ')}: {shown}" + (f": {first}" if first else "")]
+        facts.append(f"{body.duration_s:.1f} s")
+        if body.changes:
+            facts.append(_files(body.changes))
+        if body.external:
+            facts.append(f"external: {_files(body.external)}")
+        return "  " + " · ".join(facts)
+
+
+def _files(found: tuple[FileChange, ...]) -> str:
+    names = ", ".join(one_line(change.path) for change in found[:_SHOWN_FILES])
+    more = f" and {len(found) - _SHOWN_FILES} more" if len(found) > _SHOWN_FILES else ""
+    return f"{len(found)} file{'s' if len(found) != 1 else ''} changed: {names}{more}"
+
+
+def _ended(body: TurnEnded) -> str:
+    facts = [body.sentence, f"{body.steps} step{'s' if body.steps != 1 else ''}", f"{body.duration_s:.1f} s"]
+    if body.cost_usd is not None:
+        facts.append(f"${body.cost_usd:.2f}")
+    if body.changes:
+        facts.append(_files(body.changes))
+    if body.last_check:
+        facts.append(one_line(body.last_check))
+    error = f": {one_line(body.error)}" if body.error and body.exit_code else ""
+    return f"agent-tui: {facts[0]}{error} · {' · '.join(facts[1:])}"
