@@ -52,4 +52,4 @@ def test_the_same_step_plays_in_every_dialect(model_server: ModelServer) -> None
     messages = {"model": "m", "stream": True, "max_tokens": 9, "messages": [{**USER, "content": blocks}]}
     for dialect, body in (("chat", chat), ("responses", responses), ("messages", messages)):
         status, text = post(model_server, body, dialect)
-        assert (status, '"a\\": 1' in text.replace("{\\", "")) == (200, True), text
+        assert (status, '"t"' in text) == (200, True), text

@@ -1,0 +1,160 @@
+"""Providers and models: addresses, windows, prices, and how a server departs from its dialect.
+
+Facts are in `catalog.toml`; what a user configures is laid over them. An unknown model gets a safe
+default and says so (`ModelInfo.known`).
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from agent_tui.models.base import ModelInfo
+from context.items import Api, Usage
+
+SAFE_WINDOW = 32_000  # small enough for most local servers, large enough to work in
+SAFE_OUTPUT = 4_096
+_DATED = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)\Z")
+_NOT_SETTABLE = ("provider", "model", "known")
+
+
+class CatalogError(ValueError):
+    """A provider is unknown or a configured value is of the wrong kind; the text is one line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quirks:
+    """Where a server departs from its dialect's first vendor; the defaults suit most."""
+
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    system_role: Literal["system", "developer"] = "system"
+    stream_usage: bool = True  # `stream_options.include_usage` is understood
+    effort: Literal["reasoning_effort", "reasoning_object", "adaptive", "budget"] = "reasoning_effort"
+    reasoning_back: Literal["", "reasoning_content", "reasoning", "reasoning_details"] = ""
+    call_ids: Literal["any", "alnum9"] = "any"
+    bridge: bool = False  # no user message may follow tool results: say a word for the model
+    cache_key: bool = False  # `prompt_cache_key` is understood
+    tool_choice_none: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """One entry of the provider table."""
+
+    name: str
+    api: Api
+    base_url: str = ""  # empty: the SDK's own, or `needs_base_url`
+    api_key_env: str = ""
+    needs_base_url: bool = False
+    local: bool = False  # runs on the user's machine and costs nothing
+    headers: Mapping[str, str]
+    table: Mapping[str, Any]  # its raw entry: defaults, models, quirks
+
+
+@lru_cache(maxsize=1)
+def _builtin() -> dict[str, Any]:
+    text = (Path(__file__).parent / "catalog.toml").read_text(encoding="utf-8")
+    table: dict[str, Any] = tomllib.loads(text)["providers"]
+    return table
+
+
+def provider_names(overrides: Mapping[str, Any] | None = None) -> tuple[str, ...]:
+    """Built-in and configured providers; `demo` is not among them."""
+    return tuple(sorted({*_builtin(), *(overrides or {})}))
+
+
+def find_provider(name: str, overrides: Mapping[str, Any] | None = None) -> Provider:
+    """`overrides` is the user's `[providers]` table. Raises CatalogError."""
+    built, own = _builtin().get(name, {}), (overrides or {}).get(name, {})
+    if not built and not own:
+        known = ", ".join(provider_names(overrides))
+        raise CatalogError(f"unknown provider `{name}`; known are {known}, demo")
+    table = _merged(built, own)
+    api = table.get("api")
+    if api not in ("responses", "chat", "messages"):
+        raise CatalogError(f"providers.{name}: `api` must be `responses`, `chat` or `messages`, not `{api}`")
+    return Provider(
+        name=name,
+        api=api,
+        base_url=str(table.get("base_url", "")),
+        api_key_env=str(table.get("api_key_env", "")),
+        needs_base_url=bool(table.get("needs_base_url", not built and "base_url" not in table)),
+        local=bool(table.get("local", False)),
+        headers={str(key): str(value) for key, value in table.get("headers", {}).items()},
+        table=table,
+    )
+
+
+def find_model(provider: Provider, model: str) -> tuple[ModelInfo, Quirks]:
+    """What is known of a model of the provider. Raises CatalogError for a value of the wrong kind."""
+    models: Mapping[str, Any] = provider.table.get("models", {})
+    exact = models.get(model)
+    entry = exact if exact is not None else models.get(_DATED.sub("", model))
+    defaults = provider.table.get("defaults", {}) if entry is not None else {}
+    known = {**defaults, **(entry or {})}
+    info = ModelInfo(
+        provider=provider.name,
+        model=model,
+        context_window=SAFE_WINDOW,
+        max_output=SAFE_OUTPUT,
+        known="context_window" in known,
+    )
+    if provider.local:
+        info = replace(info, price_input=0.0, price_output=0.0)
+    values = {key: value for key, value in known.items() if key != "quirks"}
+    quirks = {
+        **provider.table.get("defaults", {}).get("quirks", {}),
+        **provider.table.get("quirks", {}),
+        **(entry or {}).get("quirks", {}),
+    }
+    where = f"providers.{provider.name}.models.{model}"
+    return _checked(info, values, where), _checked(Quirks(), quirks, f"{where}.quirks")
+
+
+def cost_usd(usage: Usage, info: ModelInfo) -> float | None:
+    """What a response cost, or None where the price is unknown.
+
+    A cache price that is not stated counts as the input price, so an estimate is never too low.
+    """
+    if info.price_input is None or info.price_output is None:
+        return None
+    read_price = info.price_input if info.price_cache_read is None else info.price_cache_read
+    write_price = info.price_input if info.price_cache_write is None else info.price_cache_write
+    plain = max(0, usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens)
+    into = plain * info.price_input + usage.cache_read_tokens * read_price
+    into += usage.cache_write_tokens * write_price
+    out = usage.output_tokens * info.price_output
+    if info.long_from is not None and usage.input_tokens > info.long_from:
+        into, out = into * info.long_input, out * info.long_output
+    return (into + out) / 1_000_000
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in over.items():
+        below = merged.get(key)
+        is_nested = isinstance(value, Mapping) and isinstance(below, Mapping)
+        merged[key] = _merged(below or {}, value) if is_nested else value
+    return merged
+
+
+def _checked(record: Any, values: Mapping[str, Any], where: str) -> Any:
+    """`record` with `values` in it, each of the kind the field has."""
+    hints = get_type_hints(type(record))
+    for key, value in values.items():
+        if key not in hints or key in _NOT_SETTABLE:
+            raise CatalogError(f"{where}: unknown key `{key}`")
+        choices = get_args(hints[key]) if get_origin(hints[key]) is Literal else ()
+        wanted: tuple[type, ...] = (
+            (int, float) if hints[key] in (float, float | None) else (str, bool) if choices else (int,)
+        )
+        wanted = (bool,) if hints[key] is bool else wanted
+        is_wrong_kind = not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted)
+        if is_wrong_kind or (choices and value not in choices):
+            raise CatalogError(f"{where}: `{key}` cannot be `{value}`")
+        if not isinstance(value, str) and value < 0:
+            raise CatalogError(f"{where}: `{key}` cannot be negative")
+    return replace(record, **values)

@@ -1,0 +1,121 @@
+"""From `PROVIDER/MODEL` and the user's provider table to a model that can be asked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from agent_tui.models.base import ModelInfo
+from agent_tui.models.catalog import CatalogError, Quirks, find_model, find_provider
+from agent_tui.models.remote import Dialect, RemoteModel
+from agent_tui.models.transport import Endpoint, Sdk, Transport, is_loopback
+from context.items import Api
+
+__all__ = ["CatalogError", "Route", "find_route", "open_model", "sdk_of"]
+
+_PATHS: Mapping[Api, str] = {
+    "chat": "/chat/completions",
+    "responses": "/responses",
+    "messages": "/v1/messages",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """Which model, reached how, and what is known of it. Holds the name of the key, never the key."""
+
+    info: ModelInfo
+    api: Api
+    base_url: str  # empty: the vendor's own address
+    api_key_env: str
+    needs_key: bool  # False on loopback
+    quirks: Quirks = Quirks()
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """`PROVIDER/MODEL`."""
+        return f"{self.info.provider}/{self.info.model}"
+
+    @property
+    def notice(self) -> str:
+        """What a person should know before the first request, or ''."""
+        if self.info.known:
+            return ""
+        return (
+            f"model `{self.name}` is not in the catalogue: a context window of {self.info.context_window} "
+            f"tokens is assumed; set `providers.{self.info.provider}.models.{self.info.model}.context_window`"
+        )
+
+
+def find_route(name: str, *, base_url: str = "", providers: Mapping[str, Any] | None = None) -> Route:
+    """Look a `PROVIDER/MODEL` up; `base_url` is `--base-url`, `providers` the user's table.
+
+    Raises CatalogError with one line for people. `demo` is no provider here: see `scripted`.
+    """
+    provider_name, slash, model = name.partition("/")
+    if not slash or not provider_name or not model:
+        raise CatalogError(f"model `{name}` must be written as PROVIDER/MODEL, such as `openai/gpt-6.2-sol`")
+    provider = find_provider(provider_name, providers)
+    address = base_url or provider.base_url
+    if not address and provider.needs_base_url:
+        raise CatalogError(
+            f"provider `{provider_name}` needs an address: give `--base-url http://HOST:PORT/v1`"
+        )
+    if address and (urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).hostname):
+        raise CatalogError(f"base URL `{address}` must begin with http:// or https:// and name a host")
+    info, quirks = find_model(provider, model)
+    return Route(
+        info=info,
+        api=provider.api,
+        base_url=_rooted(address, provider.api),
+        api_key_env=provider.api_key_env,
+        needs_key=not is_loopback(address),
+        quirks=quirks,
+        headers=provider.headers,
+    )
+
+
+def _rooted(address: str, api: Api) -> str:
+    """The address as the SDK wants it: Anthropic's leaves the version out, the others have it in."""
+    address = address.rstrip("/")
+    return address.removesuffix("/v1") if api == "messages" else address
+
+
+def sdk_of(api: Api) -> Sdk:
+    """The SDK that carries a dialect, for `transport.preload`."""
+    return "anthropic" if api == "messages" else "openai"
+
+
+def open_model(route: Route, *, api_key: str = "", strict: bool = False) -> RemoteModel:
+    """The model of a route; connects on its first request. `strict`: see `RemoteModel`."""
+    endpoint = Endpoint(
+        sdk=sdk_of(route.api),
+        base_url=route.base_url,
+        path=_PATHS[route.api],
+        api_key=api_key,
+        headers=route.headers,
+    )
+    return RemoteModel(
+        info=route.info,
+        quirks=route.quirks,
+        dialect=_dialect(route.api),
+        transport=Transport(endpoint),
+        strict=strict,
+    )
+
+
+def _dialect(api: Api) -> Dialect:
+    match api:
+        case "chat":
+            from agent_tui.models.chat import ChatDialect
+
+            return ChatDialect()
+        case "responses":
+            from agent_tui.models.responses import ResponsesDialect
+
+            return ResponsesDialect()
+        case "messages":
+            from agent_tui.models.messages import MessagesDialect
+
+            return MessagesDialect()

@@ -1,0 +1,73 @@
+"""Server-sent events from bytes, split anywhere; tolerant of comments, CR LF and missing blank lines."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+MAX_LINE_BYTES = 64 * 1024 * 1024  # one line holds at most a whole response; more is not a model
+
+
+class StreamTooLongError(ValueError):
+    """The server sent a line without end."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEvent:
+    """One event: `name` is empty where the server gave none."""
+
+    name: str
+    data: str
+
+
+class SseDecoder:
+    """Feed it what arrives; it gives the events that are complete."""
+
+    def __init__(self) -> None:
+        self._pending: list[bytes] = []
+        self._pending_bytes = 0
+        self._name = ""
+        self._data: list[str] = []
+
+    def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
+        """Events completed by `chunk`. Raises StreamTooLongError."""
+        self._pending.append(chunk)
+        self._pending_bytes += len(chunk)
+        if b"\n" not in chunk:
+            if self._pending_bytes > MAX_LINE_BYTES:
+                raise StreamTooLongError(f"a line of more than {MAX_LINE_BYTES} bytes")
+            return
+        lines = b"".join(self._pending).split(b"\n")
+        self._keep(lines.pop())
+        for line in lines:
+            event = self._line(line.rstrip(b"\r"))
+            if event is not None:
+                yield event
+
+    def end(self) -> Iterator[ServerEvent]:
+        """The last event, where the server forgot the blank line after it."""
+        rest = b"".join(self._pending)
+        self._keep(b"")
+        for line in (rest.rstrip(b"\r"), b""):
+            event = self._line(line)
+            if event is not None:
+                yield event
+
+    def _keep(self, rest: bytes) -> None:
+        self._pending = [rest] if rest else []
+        self._pending_bytes = len(rest)
+
+    def _line(self, line: bytes) -> ServerEvent | None:
+        if not line:
+            return self._dispatch()
+        text = line.decode("utf-8", "replace")
+        field, _, value = text.partition(":")
+        value = value.removeprefix(" ")
+        if field == "data":
+            self._data.append(value)
+        elif field == "event":
+            self._name = value
+        return None
+
+    def _dispatch(self) -> ServerEvent | None:
+        data, name = self._data, self._name
+        self._data, self._name = [], ""
+        return ServerEvent(name, "\n".join(data)) if data else None

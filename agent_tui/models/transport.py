@@ -1,0 +1,189 @@
+"""Sends bytes and gives bytes back, through the official SDKs; knows keys, timeouts and loopback.
+
+The SDKs are imported on first use only (`preload` does it ahead of time in a thread): they cost 0.25 s
+and 0.7 s. Their generic `post` is used rather than their typed resources: the body goes out byte for
+byte as built, and no model of every event has to be made (0.4 s on a first Responses call).
+"""
+
+import gc
+import importlib
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from agent_tui.models.base import ErrorKind, ModelError
+from agent_tui.models.errors import from_response, one_line
+
+Sdk = Literal["openai", "anthropic"]
+
+CONNECT_TIMEOUT_S = 15.0
+NO_KEY = "none"  # the SDKs insist on a key; servers on loopback do not look at it
+_IMPORTING = threading.Lock()
+
+
+class TransportError(Exception):
+    """The request failed; `error` says how."""
+
+    def __init__(self, error: ModelError) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where requests go. `api_key` is the value, never shown: not in a repr and not in an error."""
+
+    sdk: Sdk
+    base_url: str  # empty: the SDK's own
+    path: str
+    api_key: str = field(default="", repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def is_loopback(self) -> bool:
+        """The server is on this machine."""
+        return is_loopback(self.base_url)
+
+
+def is_loopback(url: str) -> bool:
+    """The address is this machine's own: no key is needed and no proxy is asked."""
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def load_sdk(sdk: Sdk) -> Any:
+    """The imported SDK. Blocks while it is imported; safe from any thread."""
+    with _IMPORTING:
+        if sdk not in sys.modules:
+            _import_without_collection(sdk)
+        return sys.modules[sdk]
+
+
+def _import_without_collection(sdk: Sdk) -> None:
+    # Thousands of new classes trigger full collections that free nothing: 15 % of the import.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        importlib.import_module(sdk)
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def preload(sdk: Sdk) -> threading.Thread:
+    """Start importing in a thread, and return it; the first request waits for what is left."""
+    thread = threading.Thread(target=load_sdk, args=(sdk,), name=f"import-{sdk}", daemon=True)
+    thread.start()
+    return thread
+
+
+class Transport:
+    """One endpoint; the client and its connections are kept between requests."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._client: Any = None
+
+    @asynccontextmanager
+    async def post(self, body: bytes, *, idle_timeout_s: float) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Send `body` and give what comes back; leaving the block closes the response.
+
+        Raises TransportError, also from the chunks.
+        """
+        response = await self._send(body, idle_timeout_s)
+        try:
+            yield self._chunks(response)
+        finally:
+            await response.aclose()
+
+    async def _send(self, body: bytes, idle_timeout_s: float) -> Any:
+        import asyncio
+
+        if self._client is None:
+            self._client = await asyncio.to_thread(self._make_client)
+        sdk = load_sdk(self._endpoint.sdk)
+        import httpx2
+
+        timeout = httpx2.Timeout(idle_timeout_s, connect=min(CONNECT_TIMEOUT_S, idle_timeout_s))
+        options = {"headers": {"Content-Type": "application/json"}, "timeout": timeout}
+        try:
+            return await self._client.post(
+                self._endpoint.path,
+                cast_to=httpx2.Response,
+                content=body,
+                options=options,
+                stream=True,
+                stream_cls=sdk.AsyncStream[object],
+            )
+        except sdk.APIStatusError as error:
+            raise TransportError(self._refused(error)) from error
+        except sdk.APITimeoutError as error:
+            raise TransportError(self._silent(error, idle_timeout_s)) from error
+        except sdk.APIConnectionError as error:
+            raise TransportError(self._unreachable(error)) from error
+
+    async def _chunks(self, response: Any) -> AsyncIterator[bytes]:
+        import httpx2
+
+        try:
+            async for chunk in response.aiter_bytes():
+                yield chunk
+        except httpx2.TimeoutException as error:
+            failed = ModelError(kind=ErrorKind.STALLED, message="the stream went silent")
+            raise TransportError(failed) from error
+        except (httpx2.TransportError, httpx2.DecodingError) as error:
+            failed = ModelError(kind=ErrorKind.CUT, message="the connection ended before the response did")
+            raise TransportError(failed) from error
+
+    def _make_client(self) -> Any:
+        sdk = load_sdk(self._endpoint.sdk)
+        endpoint = self._endpoint
+        client_class = sdk.AsyncOpenAI if endpoint.sdk == "openai" else sdk.AsyncAnthropic
+        options: dict[str, Any] = {"api_key": endpoint.api_key or NO_KEY, "max_retries": 0}
+        if endpoint.base_url:
+            options["base_url"] = endpoint.base_url
+        if endpoint.is_loopback and endpoint.base_url.startswith("http://"):
+            import httpx2
+
+            # No proxy stands between a machine and itself, and loading certificates costs 15 ms.
+            options["http_client"] = httpx2.AsyncClient(verify=False, trust_env=False)
+        return client_class(default_headers=self._headers(), **options)
+
+    def _headers(self) -> dict[str, str]:
+        headers = dict(self._endpoint.headers)
+        if self._endpoint.sdk == "anthropic" and self._endpoint.base_url and self._endpoint.api_key:
+            headers.setdefault("x-api-key", self._endpoint.api_key)  # what gateways expect
+        return headers
+
+    def _refused(self, error: Any) -> ModelError:
+        return from_response(
+            error.status_code,
+            error.body if error.body is not None else error.response.text,
+            error.response.headers,
+            now=time.time(),
+            secrets=(self._endpoint.api_key,),
+        )
+
+    def _silent(self, error: Exception, idle_timeout_s: float) -> ModelError:
+        if type(error.__cause__).__name__ == "ConnectTimeout":
+            return self._unreachable(error)
+        where = self._endpoint.base_url or "the provider"
+        message = f"no answer from `{where}` within {idle_timeout_s:g} s"
+        return ModelError(kind=ErrorKind.TIMEOUT, message=message)
+
+    def _unreachable(self, error: Exception) -> ModelError:
+        where = self._endpoint.base_url or "the provider"
+        cause = str(error.__cause__ or error) or type(error.__cause__).__name__
+        message = one_line(f"cannot connect to `{where}`: {cause}", (self._endpoint.api_key,))
+        return ModelError(kind=ErrorKind.CONNECTION, message=message)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.close()
+            self._client = None

@@ -1,0 +1,145 @@
+import pytest
+
+from agent_tui.models.base import CallProgress, Completed, ErrorKind, Failed, ReasoningDelta, TextDelta
+from agent_tui.models.router import open_model
+from context.items import CallPart, ReasoningPart, StopReason, TextPart, Usage
+from context.view import ExchangeUnit
+from tests.model_server.fixture import ModelServer
+from tests.models.views import (
+    DIALECTS,
+    answer_of,
+    call,
+    exchange,
+    model_at,
+    notice,
+    parts_of,
+    request,
+    route_to,
+    user,
+)
+
+pytestmark = pytest.mark.parametrize("dialect", DIALECTS)
+
+
+async def test_text_reasoning_and_usage_arrive(model_server: ModelServer, dialect: str) -> None:
+    usage = {"input": 90, "output": 7, "cache_read": 40}
+    model_server.script([{"reasoning": "let me see", "text": "All done, sir.", "piece": 4, "usage": usage}])
+    parts = await parts_of(model_at(model_server, dialect), request(user("go")))
+    assert "".join(part.text for part in parts if isinstance(part, TextDelta)) == "All done, sir."
+    assert "".join(part.text for part in parts if isinstance(part, ReasoningDelta)) == "let me see"
+    done = parts[-1]
+    assert isinstance(done, Completed)
+    assert done.stop is StopReason.END
+    assert [type(part) for part in done.parts] == [ReasoningPart, TextPart]
+    assert done.usage == Usage(input_tokens=90, output_tokens=7, cache_read_tokens=40)
+
+
+async def test_offsets_count_the_characters_before(model_server: ModelServer, dialect: str) -> None:
+    model_server.script([{"text": "0123456789", "piece": 3}])
+    parts = await parts_of(model_at(model_server, dialect), request(user("go")))
+    assert [part.offset for part in parts if isinstance(part, TextDelta)] == [0, 3, 6, 9]
+
+
+async def test_a_tool_loop_is_valid_in_every_request(model_server: ModelServer, dialect: str) -> None:
+    calls = [
+        {"tool": "exec_command", "arguments": {"cmd": "echo 1"}},
+        {"tool": "read_file", "arguments": {"path": "ä.txt"}},
+    ]
+    model_server.script([{"reasoning": "hm", "text": "Looking.", "calls": calls}, {"text": "done"}])
+    model = model_at(model_server, dialect)
+    parts = await parts_of(model, request(user("go")))
+    assert any(isinstance(part, CallProgress) for part in parts)
+    first = parts[-1]
+    assert isinstance(first, Completed) and first.stop is StopReason.CALLS
+    made = [part for part in first.parts if isinstance(part, CallPart)]
+    assert [part.tool for part in made] == ["exec_command", "read_file"]
+    unit = exchange(*first.parts, made_by=first.origin, notices=["80 % of the turn limit is used"])
+    second = await answer_of(model, request(user("go"), unit))
+    assert second.parts[-1] == TextPart(text="done", raw=second.parts[-1].raw)
+
+
+async def test_reasoning_goes_to_its_own_model_only(model_server: ModelServer, dialect: str) -> None:
+    step = {"reasoning": "secret plan", "calls": [{"tool": "exec_command", "arguments": {}}]}
+    model_server.script([step, {"text": "b"}, {"text": "c"}])
+    first = await answer_of(model_at(model_server, dialect, "x"), request(user("go"), model="x"))
+    unit = exchange(*first.parts, made_by=first.origin)
+    await answer_of(model_at(model_server, dialect, "y"), request(user("go"), unit, model="y"))
+    await answer_of(model_at(model_server, dialect, "x"), request(user("go"), unit, model="x"))
+    other, own = (entry.body for entry in model_server.requests[1:])
+    assert b"secret plan" not in other
+    assert (b"secret plan" in own) == (dialect != "chat")
+
+
+async def test_tool_choice_none_keeps_the_tools(model_server: ModelServer, dialect: str) -> None:
+    model_server.script([{"text": "sum"}])
+    asked = request(user("go"), tool_choice="none", max_output_tokens=1000, effort="high", cache_key="s1")
+    await answer_of(model_at(model_server, dialect), asked)
+    body = model_server.requests[0].json
+    assert body["tool_choice"] in ("none", {"type": "none"})
+    assert len(body["tools"]) == 2
+
+
+async def test_a_request_is_sent_as_body_says(model_server: ModelServer, dialect: str) -> None:
+    model_server.script([{"text": "a"}, {"text": "b"}])
+    model = model_at(model_server, dialect)
+    asked = request(user("go"), project="Use tabs.")
+    await answer_of(model, asked)
+    await answer_of(model, asked)
+    assert [entry.body for entry in model_server.requests] == [model.body(asked)] * 2
+
+
+@pytest.mark.parametrize("cut", ["connect", "first", "text", "arguments", "call"])
+@pytest.mark.parametrize("cleanly", [False, True])
+async def test_a_cut_response_fails_as_cut(
+    model_server: ModelServer, dialect: str, cut: str, cleanly: bool
+) -> None:
+    step = {
+        "text": "some text",
+        "calls": [{"tool": "exec_command", "arguments": {"cmd": "x" * 60}}],
+        "piece": 8,
+    }
+    model_server.script([{**step, "cut": cut, "cut_cleanly": cleanly}])
+    last = (await parts_of(model_at(model_server, dialect), request(user("go"))))[-1]
+    assert isinstance(last, Failed)
+    assert last.error.kind is (ErrorKind.CONNECTION if cut == "connect" else ErrorKind.CUT)
+
+
+async def test_a_response_cut_after_its_finish_counts(model_server: ModelServer, dialect: str) -> None:
+    model_server.script([{"text": "some text", "cut": "finish"}])
+    done = await answer_of(model_at(model_server, dialect), request(user("go")))
+    assert done.stop is StopReason.END
+
+
+async def test_silence_fails_as_stalled(model_server: ModelServer, dialect: str) -> None:
+    model_server.script([{"text": "some text", "cut": "text", "stall": True}])
+    last = (await parts_of(model_at(model_server, dialect), request(user("go"), idle_timeout_s=0.2)))[-1]
+    assert isinstance(last, Failed)
+    assert last.error.kind is ErrorKind.STALLED
+
+
+async def test_an_error_status_is_classed(model_server: ModelServer, dialect: str) -> None:
+    body = {"error": {"type": "rate_limit_error", "message": "slow down, key sk-very-secret"}}
+    model_server.script([{"status": 429, "headers": {"retry-after": "3"}, "body": body}])
+    last = (await parts_of(model_at(model_server, dialect), request(user("go"))))[-1]
+    assert isinstance(last, Failed)
+    assert (last.error.kind, last.error.retry_after_s) == (ErrorKind.RATE_LIMIT, 3.0)
+
+
+async def test_a_document_in_place_of_a_stream_is_read(model_server: ModelServer, dialect: str) -> None:
+    calls = [{"tool": "exec_command", "arguments": {"cmd": "ls"}}]
+    model_server.script([{"text": "hello", "calls": calls, "whole": True}])
+    done = await answer_of(model_at(model_server, dialect), request(user("go")))
+    assert done.stop is StopReason.CALLS
+    assert [part.text for part in done.parts if isinstance(part, TextPart)] == ["hello"]
+
+
+async def test_a_unit_without_all_results_is_left_out(model_server: ModelServer, dialect: str) -> None:
+    model_server.script([{"text": "fine"}])
+    whole = exchange(call("a"), call("b"))
+    broken = ExchangeUnit(response=whole.response, results=whole.results[:1], notices=(notice("n"),))
+    asked = request(user("go"), broken)
+    done = await answer_of(open_model(route_to(model_server, dialect)), asked)
+    assert len(done.left_out) == 1
+    strict = (await parts_of(model_at(model_server, dialect), asked))[-1]
+    assert isinstance(strict, Failed)
+    assert strict.error.kind is ErrorKind.BAD_REQUEST
