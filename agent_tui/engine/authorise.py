@@ -39,6 +39,10 @@ async def authorise(scope: Scope, calls: Sequence[Prepared]) -> list[Authorised]
     while waiting:
         asked: dict[str, tuple[Prepared, ApprovalAsked]] = {}
         for call in waiting:
+            early = scope.early.pop(call.call_id, None)
+            if early is not None:
+                decided[call.call_id] = _settle(scope, call, *early)
+                continue
             verdict = _judge(scope, call, f"a{scope.session.fold.asked + len(asked) + 1}")
             if verdict.kind == "ask" and verdict.asked is not None:
                 asked[verdict.asked.approval_id] = (call, verdict.asked)
@@ -77,16 +81,18 @@ async def _ask(
 ) -> None:
     answers = await ask_approvals(scope, [question for _, question in asked.values()])
     for approval_id, (call, question) in asked.items():
-        answer = answers[approval_id]
-        if answer.decision is Decision.DENY_AND_PAUSE:
-            scope.stop.pause("you denied a call and paused")
-        edited = edit(scope, call, answer)
-        if edited.answer is not None:
-            verdict = Verdict(kind="deny", text=edited.answer.text)
-        else:
-            verdict = scope.ports.gate.settle(gated(scope, edited), question, answer)
-        digest = scope.ports.gate.digest(gated(scope, edited)) if verdict.kind == "allow" else ""
-        decided[call.call_id] = _Decided(call=edited, verdict=verdict, digest=digest)
+        decided[call.call_id] = _settle(scope, call, question, answers[approval_id])
+
+
+def _settle(scope: Scope, call: Prepared, asked: ApprovalAsked, answer: ApprovalDecided) -> _Decided:
+    if answer.decision is Decision.DENY_AND_PAUSE:
+        scope.stop.pause("you denied a call and paused")
+    edited = edit(scope, call, answer)
+    if edited.answer is not None:
+        return _Decided(call=edited, verdict=Verdict(kind="deny", text=edited.answer.text))
+    verdict = scope.ports.gate.settle(gated(scope, edited), asked, answer)
+    digest = scope.ports.gate.digest(gated(scope, edited)) if verdict.kind == "allow" else ""
+    return _Decided(call=edited, verdict=verdict, digest=digest)
 
 
 def edit(scope: Scope, call: Prepared, answer: ApprovalDecided) -> Prepared:

@@ -15,6 +15,7 @@ from agent_tui.engine.events import (
     CallProposed,
     CallSpawned,
     CallStarted,
+    CompactionEnded,
     Event,
     GrantRemoved,
     InputAccepted,
@@ -42,6 +43,7 @@ from agent_tui.engine.states import NOT_RUN, RunState, States
 from agent_tui.engine.types import Decision, EndReason, TaskStatus
 from checkpoints.types import FileChange
 from context.facts import CallFact
+from context.guard import Guard
 from context.items import Item, ResultItem, Usage
 from tools.types import Outcome, Spawned
 
@@ -127,6 +129,8 @@ class Fold:
         self.grants: list[tuple[ApprovalAsked, ApprovalDecided]] = []  # session grants still valid
         self.questions: dict[str, QuestionAsked | LostResultAsked] = {}  # open ones
         self.plan: PlanChanged | None = None
+        self.guard = Guard()
+        self.project = ""  # instructions of the project as of the newest epoch
         self.terminals: dict[str, TerminalChanged] = {}
         self.rollbacks: list[RolledBack] = []
         self.clean_end = True  # the process before this one said goodbye
@@ -169,12 +173,14 @@ class Fold:
         return self.run.active_s + (0.0 if waiting else max(0.0, now - (self._newest_at or now)))
 
     def _count_time(self, event: Event) -> None:
-        """Time between two records of a run is active unless somebody was waited for."""
+        """Time between two records of a run is active unless somebody was waited for, or nobody ran it."""
+        if isinstance(event.body, SessionStarted):
+            self._newest_at = None
+            return
         active = self.is_running and self.task_status is TaskStatus.RUNNING
         if self.run is not None and active and self._newest_at is not None:
             self.run.active_s += max(0.0, event.at - self._newest_at)
-        resumed = isinstance(event.body, SessionStarted)
-        self._newest_at = None if resumed and self.is_running else event.at
+        self._newest_at = event.at
 
     def _apply_run(self, body: Body) -> None:
         match body:
@@ -213,10 +219,12 @@ class Fold:
             case CallStarted():
                 self.calls[body.call_id].started = body
                 self.calls[body.call_id].started_at = event.at
+                self._forget_lost(body.call_id)
             case CallSpawned():
                 self.calls[body.call_id].processes.append(body.process)
             case CallEnded():
                 self._end_call(body)
+                self._forget_lost(body.call_id)
             case _:
                 pass
 
@@ -227,8 +235,15 @@ class Fold:
             self.spent.tool_calls -= 1
         number = step_number(call.proposed.step_id)
         self.facts[body.call_id] = fact_of(body, call.proposed, number)
+        self.guard = self.guard.after_call(body.call_id, self.facts[body.call_id].key)
         if self.run is not None:
             self.run.changes = merge_changes((*self.run.changes, *body.changes))
+
+    def _forget_lost(self, call_id: str) -> None:
+        """A lost result is settled by the end of its call, or by its next start."""
+        for key, one in list(self.questions.items()):
+            if isinstance(one, LostResultAsked) and one.call_id == call_id:
+                del self.questions[key]
 
     def _apply_question(self, body: Body) -> None:
         match body:
@@ -265,6 +280,7 @@ class Fold:
     def _apply_rest(self, body: Body) -> None:
         match body:
             case SessionStarted():
+                self.project = self.project or body.project
                 self.first = self.first or body
                 self.clean_end = False
             case SessionClosed():
@@ -275,6 +291,9 @@ class Fold:
                 self.notices.add(body.key)
             case PlanChanged():
                 self.plan = body
+            case CompactionEnded():
+                self.guard = body.guard
+                self.project = self.project if body.project is None else body.project
             case TerminalChanged():
                 self.terminals[body.terminal] = body
             case RolledBack():

@@ -10,6 +10,8 @@ from dataclasses import replace
 from agent_tui.engine.batch import answer_all, run_batch
 from agent_tui.engine.budget import cost_of
 from agent_tui.engine.events import (
+    Body,
+    CallChanged,
     ResponseEnded,
     StatusChanged,
     StepStarted,
@@ -17,15 +19,17 @@ from agent_tui.engine.events import (
     TurnEnded,
     TurnStarted,
 )
+from agent_tui.engine.fold import Call
 from agent_tui.engine.inbox import delivery, next_turn, steers
 from agent_tui.engine.prepare import Prepared, ended, prepare, prepare_part, proposals
 from agent_tui.engine.request import ModelCall, Steered
+from agent_tui.engine.resume import Recovery
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Part
 from agent_tui.engine.snapshots import Snapshots
 from agent_tui.engine.states import task_after
 from agent_tui.engine.stop import StoppedError
-from agent_tui.engine.types import END_FACTS, EndReason, TaskStatus
+from agent_tui.engine.types import END_FACTS, CallState, EndReason, TaskStatus
 from agent_tui.models.base import Completed, ErrorKind, ModelError, ModelRequest
 from checkpoints.records import RecordsError
 from context.builder import build_view
@@ -47,8 +51,9 @@ REJECTED = frozenset({ErrorKind.BAD_REQUEST, ErrorKind.AUTH, ErrorKind.QUOTA, Er
 class Turn:
     """Drives one run of one task."""
 
-    def __init__(self, scope: Scope, *, wake: asyncio.Event) -> None:
+    def __init__(self, scope: Scope, recovery: Recovery, *, wake: asyncio.Event) -> None:
         self._scope = scope
+        self._recovery = recovery
         self._session = scope.session
         self._snapshots = Snapshots(scope)
         self._wake = wake  # set when a message came or a retry is wanted at once
@@ -115,19 +120,23 @@ class Turn:
         fold = self._session.fold
         if not fold.owed:
             return
-        number = fold.steps
-        calls = [
-            prepare(
-                self._scope.ports.toolbox,
-                self._scope.ports.gate.policy(),
-                call.id,
-                call.proposed.tool,
-                call.proposed.arguments,
-            )
-            for call in fold.owed.values()
+        if self._scope.config.interactive or self._scope.config.on_lost_result != "stop":
+            await self._recovery.keep_all()
+        elif self._recovery.open_calls:
+            self._error = "a result was lost in a crash and `--on-lost-result stop` is set"
+            raise StoppedError
+        calls = [self._prepare_again(call) for call in fold.owed.values() if call.ended is None]
+        bodies: list[Body] = [
+            CallChanged(call_id=call.call_id, state=CallState.VALIDATED, detail="resumed") for call in calls
         ]
-        await run_batch(self._scope, self._snapshots, number, calls)
+        bodies += [ended(call, call.answer) for call in calls if call.answer is not None]
+        await self._session.commit(*bodies)
+        await run_batch(self._scope, self._snapshots, fold.steps, calls)
         await self._deliver()
+
+    def _prepare_again(self, call: Call) -> Prepared:
+        toolbox, policy = self._scope.ports.toolbox, self._scope.ports.gate.policy()
+        return prepare(toolbox, policy, call.id, call.proposed.tool, call.proposed.arguments)
 
     async def _step(self) -> EndReason | None:
         """One model response and the execution of its calls; None: another step follows."""

@@ -7,6 +7,7 @@ within two seconds of `Shutdown`.
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from agent_tui.engine import inbox
@@ -30,9 +31,12 @@ from agent_tui.engine.commands import (
     TerminalInput,
 )
 from agent_tui.engine.events import (
+    ApprovalAsked,
     ApprovalDecided,
     Body,
+    LostResultAsked,
     QuestionAnswered,
+    QuestionAsked,
     Refused,
     SessionClosed,
     SessionStarted,
@@ -41,6 +45,7 @@ from agent_tui.engine.events import (
 from agent_tui.engine.hub import Reader
 from agent_tui.engine.loop import Turn
 from agent_tui.engine.ports import Model, Ports
+from agent_tui.engine.resume import Recovery, crash_parts, kill_lost_terminals
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Session
 from agent_tui.engine.stop import Stop
@@ -87,6 +92,8 @@ class EngineRuntime:
         self._wake = asyncio.Event()
         self._stop = Stop()
         self._turn: asyncio.Task[None] | None = None
+        self._early: dict[str, tuple[ApprovalAsked, ApprovalDecided]] = {}
+        self._recovery = Recovery(self._scope())
 
     def send(self, command: Command) -> None:
         """Put a command in the queue; never blocks, never raises; refusal is an event."""
@@ -117,7 +124,14 @@ class EngineRuntime:
     async def _open(self) -> None:
         for asked, decided in self._session.fold.grants:
             self._ports.gate.restore(asked, decided)
-        await self._session.commit(self._first)
+        session = self._session
+        if session.fold.first is None:
+            await session.commit(self._first)
+        else:
+            kill_lost_terminals(session, self._first.boot_id)
+            again = replace(self._first, resumed=True, system="", project="")
+            await session.commit(again, *crash_parts(session))
+            await self._recovery.begin()
         self._show_status()
 
     def _show_status(self) -> None:
@@ -162,7 +176,7 @@ class EngineRuntime:
         going_on = True
         while going_on:
             self._stop = Stop()
-            await Turn(self._scope(), wake=self._wake).run()
+            await Turn(self._scope(), self._recovery, wake=self._wake).run()
             paused = self._session.fold.task_status is TaskStatus.PAUSED
             if paused and not self._stop.now.is_set():
                 await self._session.settle(*inbox.returns(self._session, "the run stopped"))
@@ -182,6 +196,7 @@ class EngineRuntime:
             artifacts=self._artifacts,
             boot_id=self._first.boot_id,
             answers=self._answers,
+            early=self._early,
         )
 
     # --- commands -----------------------------------------------------------------------------
@@ -207,11 +222,11 @@ class EngineRuntime:
                 refusal = "" if self._busy else "nothing runs"
             case Continue():
                 refusal = self._continue()
+            case Settle():
+                refusal = await self._settle(command.body)
             case Shutdown():
                 refusal = ""
-            case (
-                Settle() | RunShell() | TerminalInput() | Compact() | Rollback() | Redo() | Set() | Inspect()
-            ):
+            case RunShell() | TerminalInput() | Compact() | Rollback() | Redo() | Set() | Inspect():
                 refusal = "this command is not available yet"
         if refusal:
             self._refuse(command, refusal)
@@ -253,12 +268,15 @@ class EngineRuntime:
         )
         if not done:
             return "this approval was answered already"
-        self._waits.give(body.approval_id, decided)
+        if self._busy:
+            self._waits.give(body.approval_id, decided)
+        else:
+            self._early[asked.call_id] = (asked, decided)
         self._start_turn()
         return ""
 
     async def _answer(self, body: Answer, cause: str) -> str:
-        if body.question_id not in self._session.fold.questions:
+        if not isinstance(self._session.fold.questions.get(body.question_id), QuestionAsked):
             return "this question was answered already"
         await self._session.commit(
             QuestionAnswered(question_id=body.question_id, text=body.text), cause=cause
@@ -266,6 +284,15 @@ class EngineRuntime:
         self._waits.give(body.question_id, body.text)
         self._start_turn()
         return ""
+
+    async def _settle(self, body: Settle) -> str:
+        asked = self._session.fold.questions.get(body.question_id)
+        if not isinstance(asked, LostResultAsked):
+            return "this result is settled already"
+        refusal = await self._recovery.settle(asked.call_id, body.choice)
+        if not refusal and body.choice != "stop" and not self._recovery.open_calls:
+            self._start_turn()
+        return refusal
 
     async def _interrupt(self, body: Interrupt, cause: str) -> str:
         if not self._busy:

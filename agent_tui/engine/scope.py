@@ -4,6 +4,7 @@ from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent_tui.engine.events import ApprovalAsked, ApprovalDecided
 from agent_tui.engine.ports import Ports
 from agent_tui.engine.session import Session
 from agent_tui.engine.stop import Stop
@@ -27,3 +28,4 @@ class Scope:
     artifacts: Path  # directory of spooled output
     boot_id: str
     answers: deque[str]  # for questions nobody can be asked, in order
+    early: dict[str, tuple[ApprovalAsked, ApprovalDecided]]  # by call id: decided before the turn went on

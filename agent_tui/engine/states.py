@@ -79,7 +79,7 @@ CALL_EDGES: Mapping[CallState | None, frozenset[CallState]] = {
     _C.VALIDATED: frozenset({_C.VALIDATED, _C.AWAITING_APPROVAL, _C.AUTHORISED, _C.ENDED}),
     _C.AWAITING_APPROVAL: frozenset({_C.VALIDATED, _C.AWAITING_APPROVAL, _C.AUTHORISED, _C.ENDED}),
     _C.AUTHORISED: frozenset({_C.VALIDATED, _C.AWAITING_APPROVAL, _C.STARTED, _C.ENDED}),
-    _C.STARTED: frozenset({_C.STARTED, _C.AWAITING_APPROVAL, _C.ENDED}),
+    _C.STARTED: frozenset({_C.VALIDATED, _C.STARTED, _C.AWAITING_APPROVAL, _C.ENDED}),
     _C.ENDED: frozenset({_C.ANSWERED}),
     _C.ANSWERED: frozenset(),
 }

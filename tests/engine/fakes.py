@@ -374,10 +374,22 @@ class Engine:
     async def __aexit__(self, *error: object) -> None:
         from agent_tui.engine.commands import Shutdown
 
+        if self._running.cancelled():
+            return
         if not self._running.done():
             self.send(Shutdown())
         await self._running
         await self._reading
+
+    async def crash(self) -> None:
+        """Stop as a killed process does: nothing more is stored, nothing is closed properly."""
+        doomed = [self._running, self._reading]
+        turn = self.runtime._turn
+        doomed += [turn] if turn is not None else []
+        for task in doomed:
+            task.cancel()
+        await asyncio.gather(*doomed, return_exceptions=True)
+        await self.records.close()
 
     async def _read(self) -> None:
         async for event in self._reader:

@@ -1,0 +1,196 @@
+"""Opens a session that an earlier process left: the table of design b.5.
+
+A side effect is attempted at most once without the person's knowledge; a call is answered once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+from agent_tui.engine import inbox
+from agent_tui.engine.events import (
+    CallEnded,
+    LostResultAsked,
+    TaskChanged,
+    TurnEnded,
+)
+from agent_tui.engine.execution import ASK_TOOL, PLAN_TOOL
+from agent_tui.engine.fold import Call
+from agent_tui.engine.lost import Written, evidence_of, kill_if_ours, reconcile
+from agent_tui.engine.prepare import prepare
+from agent_tui.engine.scope import Scope
+from agent_tui.engine.session import Part, Session
+from agent_tui.engine.types import END_FACTS, EndReason, TaskStatus
+from checkpoints.types import CheckpointError, FileChange
+from context.items import NoticeItem
+from tools.types import Outcome, OutcomeStatus
+
+Choice = Literal["keep", "rollback", "again", "stop"]
+CRASH = "the session ended before it was delivered"
+
+
+def crash_parts(session: Session) -> list[Part]:
+    """What is to be stored of the end that the earlier process could not store itself."""
+    fold = session.fold
+    parts: list[Part] = [*inbox.returns(session, CRASH)]
+    live = [terminal for terminal in fold.terminals.values() if terminal.state == "live"]
+    parts += [replace(terminal, state="lost") for terminal in live]
+    if live:
+        names = ", ".join(f"{one.terminal} ({one.command})" for one in live)
+        text = f"The session was resumed by a new process; these terminals are lost: {names}"
+        parts.append(NoticeItem(id=session.item_id("n"), text=text))
+    if fold.is_running and fold.run is not None:
+        reason = EndReason.CRASHED
+        if fold.task_status is not TaskStatus.PAUSED:
+            parts.append(TaskChanged(task_id=fold.task_id, status=TaskStatus.PAUSED, cause=str(reason)))
+        parts.append(
+            TurnEnded(
+                run_id=fold.run.id,
+                reason=reason,
+                sentence=END_FACTS[reason].sentence,
+                exit_code=END_FACTS[reason].exit_code,
+                usage=fold.run.usage,
+                cost_usd=fold.run.cost_usd,
+                steps=fold.run.steps,
+                duration_s=fold.run.active_s,
+                changes=fold.run.changes,
+            )
+        )
+    return parts
+
+
+def kill_lost_terminals(session: Session, boot_id: str) -> None:
+    """Kill what survived of lost terminals, where it is provably ours."""
+    for terminal in session.fold.terminals.values():
+        call = session.fold.calls.get(terminal.call_id)
+        if terminal.state == "live" and call is not None:
+            for process in call.processes:
+                kill_if_ours(process, boot_id)
+
+
+class Recovery:
+    """The calls of an earlier process that started and have no outcome."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._session = scope.session
+        self.again: set[str] = set()  # call ids that a person wants run again
+
+    @property
+    def open_calls(self) -> list[Call]:
+        """Started, not ended, and not to be run again by themselves."""
+        owed = self._session.fold.owed.values()
+        return [
+            call
+            for call in owed
+            if call.started is not None
+            and call.ended is None
+            and call.id not in self.again
+            and not self._may_run_again(call)
+        ]
+
+    async def begin(self) -> None:
+        """Settle what the files tell; ask, or follow the configuration, for the rest."""
+        for call in self.open_calls:
+            written = reconcile(call, self._scope.config.workspace)
+            if written in (Written.APPLIED, Written.NOT_APPLIED):
+                await self._session.commit(await self._reconciled(call, written))
+            elif self._scope.config.interactive:
+                await self._session.commit(await self._question(call))
+            elif self._scope.config.on_lost_result != "stop":
+                choice: Choice = "rollback" if self._scope.config.on_lost_result == "rollback" else "keep"
+                await self.settle(call.id, choice)
+
+    async def settle(self, call_id: str, choice: Choice) -> str:
+        """Do what was chosen for a lost result; returns a refusal or ''."""
+        call = next((one for one in self.open_calls if one.id == call_id), None)
+        if call is None:
+            return "this result is settled already"
+        if choice == "again":
+            self.again.add(call_id)
+            return ""
+        if choice == "stop":
+            return ""
+        return await self._roll_back(call) if choice == "rollback" else await self._keep(call, "")
+
+    async def keep_all(self) -> None:
+        """What was not chosen is kept: the model is told and has to look before it repeats."""
+        for call in self.open_calls:
+            await self._keep(call, "")
+
+    async def _keep(self, call: Call, said: str) -> str:
+        changes = await self._changes(call)
+        facts = evidence_of(call, self._scope.boot_id).text
+        paths = ", ".join(f"{change.kind} {change.path}" for change in changes[:40])
+        text = (
+            f"Outcome unknown: the host stopped while `{call.proposed.shown or call.proposed.tool}` ran, "
+            f"and it was not run again. Facts: {facts}\n"
+            f"{f'Files that differ from before it: {paths}' if paths else 'No file is known to differ'}\n"
+            f"{said or 'Inspect the state before you repeat it'}"
+        )
+        outcome = Outcome(status=OutcomeStatus.OUTCOME_UNKNOWN, text=text, data={"lost": True})
+        await self._session.commit(self._ended(call, outcome, changes))
+        return ""
+
+    async def _roll_back(self, call: Call) -> str:
+        checkpoint_id = call.started.checkpoint_id if call.started else ""
+        if not checkpoint_id:
+            return "there is no checkpoint before this call"
+        try:
+            await self._scope.ports.checkpointer.rollback(checkpoint_id, session=self._session.id)
+        except CheckpointError as error:
+            return str(error)
+        return await self._keep(
+            call, f"The workspace was rolled back to before it (checkpoint {checkpoint_id})"
+        )
+
+    async def _question(self, call: Call) -> LostResultAsked:
+        assert call.started is not None
+        return LostResultAsked(
+            question_id=f"l{self._session.fold.asked + 1}",
+            call_id=call.id,
+            tool=call.proposed.tool,
+            shown=call.proposed.shown,
+            started_at=call.started_at,
+            facts=evidence_of(call, self._scope.boot_id).text,
+            changes=await self._changes(call),
+            checkpoint_id=call.started.checkpoint_id,
+        )
+
+    async def _reconciled(self, call: Call, written: Written) -> CallEnded:
+        if written is Written.APPLIED:
+            text = "Applied: the host stopped right after; the files hold what was intended"
+            outcome = Outcome(status=OutcomeStatus.SUCCEEDED, text=text, data={"reconciled": True})
+            return self._ended(call, outcome, await self._changes(call))
+        text = "Not applied: the host stopped before; the files are unchanged and nothing was repeated"
+        return self._ended(
+            call, Outcome(status=OutcomeStatus.FAILED, text=text, data={"reconciled": True}), ()
+        )
+
+    def _ended(self, call: Call, outcome: Outcome, changes: Sequence[FileChange]) -> CallEnded:
+        return CallEnded(
+            call_id=call.id,
+            tool=call.proposed.tool,
+            outcome=outcome,
+            changes=tuple(changes),
+            external=(),
+            duration_s=0.0,
+            checkpoint_id=call.started.checkpoint_id if call.started else "",
+        )
+
+    async def _changes(self, call: Call) -> tuple[FileChange, ...]:
+        """What differs from the checkpoint before the call; nothing where none can be had."""
+        if call.started is None or not call.started.checkpoint_id:
+            return ()
+        try:
+            return await self._scope.ports.checkpointer.changes_since(call.started.checkpoint_id)
+        except CheckpointError:
+            return ()
+
+    def _may_run_again(self, call: Call) -> bool:
+        """Reads and what touches only the session may be run a second time without a question."""
+        if call.proposed.tool in (ASK_TOOL, PLAN_TOOL):
+            return True
+        toolbox, policy = self._scope.ports.toolbox, self._scope.ports.gate.policy()
+        ready = prepare(toolbox, policy, call.id, call.proposed.tool, call.proposed.arguments)
+        return ready.assessment is not None and ready.assessment.effects.idempotent
