@@ -57,6 +57,7 @@ class EpochPlan:
     hidden_units: int
     hidden_keys: tuple[str, ...]
     hard: tuple[str, ...]  # identifiers that must occur in the new view
+    hard_in_text: tuple[str, ...]  # those of them that what stays does not hold
     span: str  # the hidden part as text, for a summariser; with arguments and outcomes
     previous_summary: str
     summary_tokens: int  # the most a summary may take
@@ -128,7 +129,9 @@ def _plan(
     if not ledger:
         after_units = tuple(unit for unit in after_units if not isinstance(unit, SummaryUnit))
     after = replace(view, units=after_units)
+    kept_text = repr([unit for unit in after_units if not isinstance(unit, SummaryUnit)])
     span_facts = [fact for fact in sources.facts if fact.call_id in gone_calls]
+    hard = hard_entities(sources.users, span_facts, given.live_ids)
     return EpochPlan(
         hidden=hidden_ids,
         replacements=replacements,
@@ -137,7 +140,8 @@ def _plan(
         tokens_after=round(meter.raw(after) * meter.factor),
         hidden_units=len(hidden),
         hidden_keys=tuple(f.key for f in span_facts),
-        hard=hard_entities(sources.users, span_facts, given.live_ids),
+        hard=hard,
+        hard_in_text=missing(hard, kept_text),
         span=_span_text(hidden, given.facts),
         previous_summary=_summary_of(seen.summary.text) if seen.summary else "",
         summary_tokens=round(given.window.input * SUMMARY_SHARE),
@@ -175,19 +179,14 @@ def _span_text(hidden: Sequence[Unit], facts: Mapping[str, CallFact]) -> str:
     return "\n".join(lines)
 
 
-def finish_epoch(
-    plan: EpochPlan, item_id: str, view_text: str, summary: str | None
-) -> tuple[CompactionItem, str]:
-    """The record to append, and why a summary was rejected (empty: it was accepted or not given).
-
-    `view_text` is the text of the protected part: identifiers may live there too.
-    """
+def finish_epoch(plan: EpochPlan, item_id: str, summary: str | None) -> tuple[CompactionItem, str]:
+    """The record to append, and why a summary was rejected (empty: it was accepted or not given)."""
     text, problem = plan.ledger, ""
     if summary is not None:
         problem = _problem_of(summary, plan)
         if not problem:
             text = plan.ledger + SUMMARY_TITLE + summary.strip()
-            lost = missing(plan.hard, text + view_text)
+            lost = missing(plan.hard_in_text, text)
             problem = f"{len(lost)} identifiers were lost" if lost else ""
         if problem:
             text = plan.ledger

@@ -19,6 +19,7 @@ from agent_tui.engine.types import (
     TaskStatus,
 )
 from checkpoints.types import Checkpoint, FileChange, Health, RollbackResult
+from context.guard import Guard
 from context.items import Image, Usage
 from tools.types import Assessment, Outcome, Spawned
 
@@ -443,6 +444,8 @@ class CompactionEnded:
     hidden_units: int
     shortened_results: int
     detail: str = ""
+    project: str | None = None  # project instructions, read anew; None: unchanged
+    guard: Guard = Guard()  # what keeps compaction from running for nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from agent_tui.engine.batch import answer_all, run_batch
 from agent_tui.engine.budget import cost_of
+from agent_tui.engine.compaction import Compactor
 from agent_tui.engine.events import (
     Body,
     CallChanged,
@@ -56,6 +57,7 @@ class Turn:
         self._recovery = recovery
         self._session = scope.session
         self._snapshots = Snapshots(scope)
+        self._compactor = Compactor(scope, self._view)
         self._wake = wake  # set when a message came or a retry is wanted at once
         self._error = ""
         self._text = ""
@@ -172,7 +174,7 @@ class Turn:
         return build_view(
             self._session.fold.log,
             system=first.system,
-            project=first.project,
+            project=self._session.fold.project,
             tools=self._scope.ports.toolbox.schemas(),
         )
 
@@ -197,9 +199,13 @@ class Turn:
         call = ModelCall(
             self._session, self._scope.ports.model, self._scope.ports.retry, self._scope.stop, step_id
         )
+        self._compactor.new_request()
         while True:
-            view = self._view()
             try:
+                unfit = await self._compactor.fit()
+                if unfit is not None:
+                    return unfit
+                view = self._view()
                 self._wake.clear()
                 answer = await call.send(self._request(view), None, self._wake)
             except StoppedError:
@@ -208,6 +214,11 @@ class Turn:
             if isinstance(answer, Steered):
                 await self._deliver()
                 continue
+            if isinstance(answer, ModelError) and answer.kind is ErrorKind.CONTEXT_OVERFLOW:
+                if await self._compactor.overflow(answer):
+                    continue
+                self._error = answer.message
+                return EndReason.CONTEXT_EXHAUSTED
             break
         if isinstance(answer, ModelError):
             await self._keep_partial(call, step_id)

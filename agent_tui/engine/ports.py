@@ -3,7 +3,7 @@
 Unless stated otherwise a port may block only in `await`, may be cancelled, and raises nothing.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -208,3 +208,7 @@ class Ports:
     checkpointer: Checkpointer
     gate: Gate
     retry: RetryPolicy
+    instructions: Callable[[], str | None] = lambda: (
+        None
+    )  # project instructions from disk; None: as they were
+    summariser: Model | None = None  # for compaction; None: the ledger alone

@@ -28,7 +28,7 @@ def run_epoch(
     meter = Meter()
     given_input = replace(EpochInput(facts=maker.facts, window=WINDOW), **changes)  # type: ignore[arg-type]
     plan = plan_epoch(maker.items, view_of(maker.items), meter, given_input)
-    item, _ = finish_epoch(plan, f"k{len(maker.items)}", "", summary)
+    item, _ = finish_epoch(plan, f"k{len(maker.items)}", summary)
     return [*maker.items, item], item
 
 
@@ -58,7 +58,7 @@ def test_every_hard_entity_changed_path_and_the_newest_message_stay(seed: int, s
     plan = plan_epoch(
         maker.items, view_of(maker.items), Meter(), EpochInput(facts=maker.facts, window=WINDOW)
     )
-    item, _ = finish_epoch(plan, "k", "", None)
+    item, _ = finish_epoch(plan, "k", None)
     text = view_text([*maker.items, item])
     newest = [i for i in maker.items if isinstance(i, UserItem)][-1]
     assert newest.text in text
@@ -108,7 +108,7 @@ def test_a_bad_summary_is_rejected_and_the_ledger_stays(summary: str, problem: s
     plan = plan_epoch(
         maker.items, view_of(maker.items), Meter(), EpochInput(facts=maker.facts, window=WINDOW)
     )
-    item, why = finish_epoch(plan, "k", "", summary)
+    item, why = finish_epoch(plan, "k", summary)
     assert why == problem
     assert item.text == plan.ledger
 
