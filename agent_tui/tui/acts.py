@@ -1,0 +1,190 @@
+"""What keys and slash commands do, by name. The app forwards; this is where the session is moved."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from agent_tui.engine import commands
+from agent_tui.engine.types import InputKind
+from agent_tui.tui import slash
+
+if TYPE_CHECKING:
+    from agent_tui.tui.app import AgentApp
+
+TWICE_S = 2.0  # a second Esc or Ctrl+C within this means more
+
+
+class Acts:
+    """One method for each act."""
+
+    def __init__(self, app: "AgentApp") -> None:
+        self._app = app
+        self._escaped_at = -10.0
+        self._cancelled_at = -10.0
+        self._interrupted_at = -10.0
+        self.table: dict[str, Callable[[], None]] = {
+            "send": self._send,
+            "queue": self._queue,
+            "steer_now": self._steer_now,
+            "escape": self._escape,
+            "cancel": self._cancel,
+            "quit": self.quit,
+            "quit_now": self._quit_now,
+            "answer_prompt": self._app.prompt.turn_to,
+            "edit_pending": self._edit_pending,
+            "edit_pending_or_history": self._edit_pending_or_history,
+            "page_up": lambda: self._page(-1),
+            "page_down": lambda: self._page(1),
+            "oldest": self._app.transcript.to_oldest,
+            "newest": self._app.transcript.follow,
+            "fold": self._fold,
+            "redraw": self._redraw,
+            "suspend": self._suspend,
+        }
+
+    def do(self, name: str) -> None:
+        """Run an act; unknown names are lists and views that are not open."""
+        if name.startswith("list_"):
+            self._app.completing.key(name[5:])
+            return
+        act = self.table.get(name)
+        if act is not None:
+            act()
+
+    # --- messages ------------------------------------------------------------------------------
+
+    def _send(self) -> None:
+        app = self._app
+        text = app.editor.draft
+        if not text.strip():
+            if app.session.paused:
+                app.link.send(commands.Continue())
+            return
+        kind = InputKind.STEER if app.session.busy else InputKind.PROMPT
+        self._submit(text, kind)
+
+    def _queue(self) -> None:
+        app = self._app
+        text = app.editor.draft
+        if text.strip() and app.session.busy:
+            self._submit(text, InputKind.QUEUE)
+
+    def _steer_now(self) -> None:
+        app = self._app
+        text = app.editor.draft
+        if text.strip():
+            self._submit(text, InputKind.STEER if app.session.busy else InputKind.PROMPT, now=True)
+            return
+        steers = [each for each in app.session.pending if each.kind is not InputKind.QUEUE]
+        if steers:
+            app.link.send(commands.EditPending(input_id=steers[-1].input_id, text=None))
+            app.link.send(commands.Submit(text=steers[-1].text, kind=InputKind.STEER, now=True))
+
+    def _submit(self, text: str, kind: InputKind, *, now: bool = False) -> None:
+        app = self._app
+        app.editor.past.add(app.editor.draft)
+        app.editor.clear_draft()
+        app.prompt.draft = False
+        app.completing.close()
+        if slash.run(app, text):
+            return
+        if text.startswith("!"):
+            quiet = text.startswith("!!")
+            command = text.lstrip("!").strip()
+            if command:
+                app.link.send(commands.RunShell(command=command, to_context=not quiet))
+            return
+        app.link.send(commands.Submit(text=text, kind=kind, now=now))
+        app.transcript.follow()
+
+    def _edit_pending(self) -> None:
+        pending = self._app.session.pending
+        if pending:
+            self._app.link.send(commands.EditPending(input_id=pending[-1].input_id, text=None))
+
+    def _edit_pending_or_history(self) -> None:
+        if self._app.session.pending:
+            self._edit_pending()
+        else:
+            self._app.editor.history_older()
+
+    # --- stopping ------------------------------------------------------------------------------
+
+    def _escape(self) -> None:
+        app = self._app
+        now = app.clock.steady()
+        if app.completing.close():
+            return
+        if app.session.open_questions:
+            app.prompt.dismiss()
+            return
+        if app.session.busy:
+            self._interrupt(force=now - self._interrupted_at < TWICE_S)
+            return
+        if now - self._escaped_at < TWICE_S and now - self._interrupted_at >= TWICE_S:
+            self._escaped_at = -10.0
+            self.do("rewind")
+            return
+        self._escaped_at = now
+
+    def _interrupt(self, *, force: bool) -> None:
+        app = self._app
+        app.link.send(commands.Interrupt(force=force))
+        self._interrupted_at = app.clock.steady()
+        app.session.stopping_at = app.session.stopping_at or app.clock.wall()
+        app.draw_fixed()
+
+    def _cancel(self) -> None:
+        """Ctrl+C: clears the draft, else interrupts, else quits when pressed again."""
+        app = self._app
+        now = app.clock.steady()
+        if app.editor.text:
+            app.editor.past.add(app.editor.draft)
+            app.editor.clear_draft()
+            app.completing.close()
+        elif app.session.busy:
+            self._interrupt(force=now - self._interrupted_at < TWICE_S)
+        elif now - self._cancelled_at < TWICE_S:
+            self.quit()
+        else:
+            self._cancelled_at = now
+            app.say("Ctrl+C again to quit", TWICE_S)
+
+    def quit(self) -> None:
+        """Leave; asks first while terminals are live."""
+        if self._app.session.live_terminals:
+            self._app.asking.leave()
+        else:
+            self._quit_now()
+
+    def _quit_now(self) -> None:
+        app = self._app
+        app.link.send(commands.Shutdown())
+        app.set_timer(2.5, lambda: app.exit(0))
+        if not app.session.ready:
+            app.exit(0)
+
+    def _redraw(self) -> None:
+        self._app.refresh(layout=True, repaint=True)
+
+    def _suspend(self) -> None:
+        self._app.action_suspend_process()
+
+    # --- looking -------------------------------------------------------------------------------
+
+    def _page(self, direction: int) -> None:
+        transcript = self._app.transcript
+        transcript.scroll_lines(direction * max(transcript.size.height - 2, 1))
+
+    def _fold(self) -> None:
+        from agent_tui.tui.transcript.blocks import Block, Card, Reasoning
+
+        view = self._app.transcript
+        block: Block | None
+        if view.picked is not None:
+            block = view.blocks[view.picked]
+        else:
+            block = next((each for each in reversed(view.blocks) if isinstance(each, Card | Reasoning)), None)
+        if block is not None:
+            block.expanded = not block.expanded
+            block.touch()
+            view.changed(block)

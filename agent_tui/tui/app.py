@@ -1,0 +1,344 @@
+"""The Textual application: wiring and keys, nothing else.
+
+`run(start, config, initial_prompt=…)` owns the event loop. `start` is awaited after the first paint
+and returns the engine, so that the screen is there before stores are opened and model SDKs are
+imported; keys typed until then stay in the draft, and a message sent early is delivered once the
+engine is up. It returns the exit code; what `start` raises as `AgentError` ends the interface, the
+terminal is restored, and the error is raised again for the command line to print.
+"""
+
+from collections.abc import Iterable
+
+from textual import events as toolkit
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.timer import Timer
+
+from agent_tui.engine import commands, events
+from agent_tui.engine.types import Config
+from agent_tui.errors import AgentError
+from agent_tui.tui import themes
+from agent_tui.tui.acts import Acts
+from agent_tui.tui.asking import Asking
+from agent_tui.tui.clock import Clock
+from agent_tui.tui.completion import Completing
+from agent_tui.tui.feed import Feed
+from agent_tui.tui.glyphs import ASCII, UNICODE, own_words
+from agent_tui.tui.link import Link, Start
+from agent_tui.tui.state import State
+from agent_tui.tui.transcript import blocks
+from agent_tui.tui.transcript.lines import Span
+from agent_tui.tui.transcript.look import Look
+from agent_tui.tui.transcript.view import Transcript
+from agent_tui.tui.widgets import activity, pending, status
+from agent_tui.tui.widgets.editor import Editor
+from agent_tui.tui.widgets.history import History, history_file
+from agent_tui.tui.widgets.pane import Pane
+from agent_tui.tui.widgets.prompt import Prompt
+from agent_tui.tui.words import home
+
+STREAM_S = 0.1  # streamed text is drawn at 10 Hz
+EVENT_S = 1 / 60
+TICK_S = 0.25  # the spinner
+SMALLEST = (60, 15)
+_STREAMED = (events.TextStreamed, events.ReasoningStreamed, events.CallOutput, events.CallDrafted)
+
+
+def _keys(table: dict[str, str]) -> list[BindingType]:
+    return [Binding(keys, action, show=False, priority=True) for action, keys in table.items()]
+
+
+class AgentApp(App[int], inherit_bindings=False):
+    """The screen of one session."""
+
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    Screen { background: $background; color: $foreground; layers: base; }
+    #input { height: auto; }
+    #mark { width: 2; height: 1; }
+    #activity, #status { height: 1; }
+    #small { display: none; height: 1fr; }
+    .-small > * { display: none; }
+    .-small > #small { display: block; }
+    """
+    BINDINGS = _keys(
+        {
+            "act('cancel')": "ctrl+c",
+            "act('transcript')": "ctrl+t,f2",
+            "act('find')": "ctrl+f",
+            "act('help')": "f1",
+            "act('terminals')": "f3,ctrl+b",
+            "act('mouse')": "f4",
+            "act('redraw')": "ctrl+l",
+            "act('fold')": "ctrl+o",
+            "act('suspend')": "ctrl+z",
+            "act('page_up')": "pageup",
+            "act('page_down')": "pagedown",
+            "act('pick_previous')": "ctrl+up",
+            "act('pick_next')": "ctrl+down",
+            "act('oldest')": "ctrl+home",
+            "act('newest')": "ctrl+end",
+        }
+    )
+
+    def __init__(
+        self, start: Start, config: Config, *, initial_prompt: str | None = None, theme: str = "dark",
+        ascii_only: bool = False, clock: Clock | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.config = config
+        self.session = State()
+        self.feed = Feed(self.session)
+        self.link = Link(start, self._apply)
+        self.glyphs = ASCII if ascii_only else UNICODE
+        self.look_theme = theme
+        self.clock = clock or Clock()
+        self.failure: AgentError | None = None
+        self.leave_words = ""
+        self._initial_prompt = initial_prompt
+        self._flush_due = False
+        self._tick: Timer | None = None
+        self._frame = 0
+        self._passing = ""  # words on the activity line that go by themselves
+        self._look = Look(width=80)
+        settings = config.interface
+        self.output = settings.get("output", "auto")
+        self.moving = settings.get("motion", "true") != "false"
+        status_facts = self.session.status
+        status_facts.model = config.model.name if config.model else ""
+        status_facts.effort = (config.model.effort or "") if config.model else ""
+        status_facts.context_window = config.model.context_window if config.model else 0
+        status_facts.approval = config.approval.value
+        status_facts.extra_roots = len(config.extra_roots)
+        status_facts.max_cost_usd = config.budgets.max_cost_usd
+        for each in themes.toolkit_themes():
+            self.register_theme(each)
+        self.theme = f"agent-{theme}"
+
+    # --- layout --------------------------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        state_dir = None if self.config.ephemeral else self.config.state_dir
+        path = history_file(state_dir, self.config.workspace) if state_dir else None
+        self.transcript = Transcript(self.look, self.theme_name)
+        self.prompt = Prompt(self.look, self.theme_name)
+        self.editor = Editor(History(path))
+        self.pending = Pane(id="pending")
+        self.list = Pane(id="list")
+        self.activity = Pane(id="activity")
+        self.status = Pane(id="status")
+        self.mark = Pane(id="mark")
+        self.small = Pane(id="small")
+        self.asking = Asking(self)
+        self.completing = Completing(self)
+        self.acts = Acts(self)
+        yield self.small
+        yield self.transcript
+        yield self.pending
+        yield self.prompt
+        yield self.list
+        yield self.activity
+        with Horizontal(id="input"):
+            yield self.mark
+            yield self.editor
+        yield self.status
+
+    def on_mount(self) -> None:
+        place = home(self.config.workspace)
+        self.transcript.add(blocks.Welcome(place=place, branch=self.session.status.branch))
+        self.editor.focus()
+        self.set_look()
+        self._tick = self.set_interval(TICK_S, self._on_tick, pause=True)
+        self.draw_fixed()
+        self.call_after_refresh(self._connect)
+
+    def _connect(self) -> None:
+        self.run_worker(self._run_link(), exclusive=False, exit_on_error=False)
+
+    async def _run_link(self) -> None:
+        if self._initial_prompt:
+            self.link.send(commands.Submit(text=self._initial_prompt))
+        try:
+            await self.link.run()
+        except AgentError as error:
+            self.failure = error
+        self.exit(self.failure.exit_code if self.failure else 0)
+
+    # --- look ----------------------------------------------------------------------------------
+
+    def theme_name(self) -> str:
+        """Our name of the current theme."""
+        return self.look_theme
+
+    def look(self, width: int) -> Look:
+        """How blocks of this width are to be drawn now."""
+        return Look(
+            width=width, glyphs=self.glyphs, output=self.output,  # type: ignore[arg-type]  # checked by the configuration
+            now=self.clock.wall(), low=self.size.height < 20,
+        )  # fmt: skip
+
+    def set_look(self) -> None:
+        """Theme or glyphs changed: paint everything again."""
+        self.theme = f"agent-{self.look_theme}"
+        for pane in self.query(Pane):
+            pane.set_theme(self.look_theme)
+        self.mark.show([(Span(self.glyphs.user + " ", "accent"),)])
+        self.transcript.repaint()
+
+    def on_resize(self, event: toolkit.Resize) -> None:
+        width, height = event.size
+        small = width < SMALLEST[0] or height < SMALLEST[1]
+        self.screen_stack[0].set_class(small, "-small")
+        words = f"terminal too small ({width}×{height}); needs 60×15, or start with --plain"
+        self.small.show([(Span(own_words(words, self.glyphs)),)])
+        self.asking.fit(height)
+        self.draw_fixed()
+
+    # --- events of the engine ------------------------------------------------------------------
+
+    def _apply(self, event: events.Event) -> None:
+        self.feed.apply(event)
+        if not self._flush_due:
+            self._flush_due = True
+            delay = STREAM_S if isinstance(event.body, _STREAMED) else EVENT_S
+            self.set_timer(delay, self.flush)
+
+    def flush(self) -> None:
+        """Draw what changed since the last time."""
+        self._flush_due = False
+        added, changed = self.feed.drain()
+        for block in added:
+            self._drop_welcome()
+            self.transcript.add(block)
+        for block in changed:
+            self.transcript.changed(block)
+        for text in self.session.returned:
+            self.editor.add_paragraph(text)
+        self.session.returned.clear()
+        self.asking.update()
+        self.draw_fixed()
+
+    def _drop_welcome(self) -> None:
+        first = self.transcript.blocks[:1]
+        if first and isinstance(first[0], blocks.Welcome) and len(self.transcript.blocks) == 1:
+            self.transcript.replace_all([])
+
+    # --- fixed parts ---------------------------------------------------------------------------
+
+    def draw_fixed(self) -> None:
+        """Pending list, activity line and status line."""
+        width = self.size.width
+        low = self.size.height < 20
+        self.pending.show(pending.lines(self.session, width, self.glyphs, low=low))
+        self._draw_activity()
+        self.status.show([status.line(self.session.status, width, self.glyphs)])
+        self._set_ticking()
+
+    def _draw_activity(self) -> None:
+        moment = activity.Moment(
+            width=self.size.width, now=self.clock.wall(), frame=self._frame if self.moving else 0,
+            editor_focused=not self.prompt.armed, draft=bool(self.editor.text),
+            new_lines=self.transcript.new_lines, scrolled=not self.transcript.following,
+            notice=self._passing or self.completing.title, hints=self.completing.hints,
+        )  # fmt: skip
+        self.activity.show([activity.line(self.session, moment, self.glyphs)])
+
+    def _set_ticking(self) -> None:
+        if self._tick is None:
+            return
+        state = self.session
+        moves = (
+            state.busy
+            or bool(state.stopping_at)
+            or state.activity == "compacting"
+            or bool(state.live_terminals)
+        )
+        self._tick.resume() if moves else self._tick.pause()
+
+    def _on_tick(self) -> None:
+        self._frame += 1
+        if self._frame % 4 == 0:
+            self._touch_live()
+        self._draw_activity()
+
+    def _touch_live(self) -> None:
+        """Times on cards count once a second."""
+        live: Iterable[blocks.Block] = self.feed.calls.live_cards()
+        for block in live:
+            block.touch()
+        if live:
+            self.transcript.update_view()
+
+    def say(self, words: str, seconds: float = 2.0) -> None:
+        """A passing word on the activity line."""
+        self._passing = words
+        self._draw_activity()
+        self.set_timer(seconds, self._unsay)
+
+    def _unsay(self) -> None:
+        self._passing = ""
+        self._draw_activity()
+
+    # --- messages of the widgets ---------------------------------------------------------------
+
+    def action_act(self, name: str) -> None:
+        """A key that works anywhere."""
+        self.acts.do(name)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Full-screen views keep their keys to themselves."""
+        return len(self.screen_stack) == 1 or parameters in (("redraw",), ("suspend",), ("mouse",))
+
+    def on_editor_act(self, message: Editor.Act) -> None:
+        self.acts.do(message.name)
+
+    def on_editor_typed(self) -> None:
+        self.prompt.typed(draft=bool(self.editor.text))
+        self.completing.update()
+        self._draw_activity()
+
+    def on_text_area_changed(self) -> None:
+        self.prompt.draft = bool(self.editor.text)
+        self._draw_activity()
+
+    def on_transcript_scrolled(self) -> None:
+        self._draw_activity()
+
+    def on_prompt_armed(self) -> None:
+        self.asking.armed()
+        self._draw_activity()
+
+    def on_prompt_answered(self, message: Prompt.Answered) -> None:
+        self.asking.answered(message.effect)
+
+    def on_prompt_step(self, message: Prompt.Step) -> None:
+        self.asking.step(message.by)
+
+    def on_prompt_to_editor(self) -> None:
+        self.editor.focus()
+        self._draw_activity()
+
+    def on_mouse_scroll_up(self) -> None:
+        self.transcript.scroll_lines(-3)
+
+    def on_mouse_scroll_down(self) -> None:
+        self.transcript.scroll_lines(3)
+
+    def on_paste(self, event: toolkit.Paste) -> None:
+        """A paste that no input took goes to the draft, never to a prompt."""
+        if len(self.screen_stack) == 1:
+            self.editor.focus()
+            self.editor.insert_paste(event.text)
+
+
+def run(start: Start, config: Config, *, initial_prompt: str | None = None) -> int:
+    """Run the interface to its end; see the module's words."""
+    from agent_tui.tui import terminal
+
+    return terminal.run_app(
+        lambda theme, ascii_only: AgentApp(
+            start, config, initial_prompt=initial_prompt, theme=theme, ascii_only=ascii_only
+        ),
+        config,
+    )

@@ -1,0 +1,141 @@
+"""Which question the prompt shows, and what happens with its answer."""
+
+from typing import TYPE_CHECKING
+
+from agent_tui.engine import commands, events
+from agent_tui.tui.forms.approval import ApprovalForm
+from agent_tui.tui.forms.form import Act, Form, Send
+from agent_tui.tui.forms.question import LeaveForm, LostForm, QuestionForm
+from agent_tui.tui.safe_text import one_line
+from agent_tui.tui.state import Asked
+from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted
+
+if TYPE_CHECKING:
+    from agent_tui.tui.app import AgentApp
+
+SMALLEST_ROOM = 8
+KEPT_ROWS = 7  # of the screen that a prompt leaves free
+
+
+class Asking:
+    """Keeps a form for each open question, so that stepping back finds it as it was left."""
+
+    def __init__(self, app: "AgentApp") -> None:
+        self._app = app
+        self._forms: dict[str, Form] = {}
+        self._current = ""
+        self._leave: LeaveForm | None = None
+
+    def fit(self, height: int) -> None:
+        """The terminal has this many rows."""
+        self._app.prompt.fit(max(height - KEPT_ROWS, SMALLEST_ROOM), compact=height < 20)
+
+    def update(self) -> None:
+        """Show what is open now."""
+        if self._leave is not None:
+            return
+        asked = self._app.session.asked
+        opened = self._app.session.open_questions
+        if not opened:
+            self._forms.clear()
+            self._current = ""
+            self._show(None)
+            return
+        if self._current not in {each.id for each in opened}:
+            self._current = opened[0].id
+        index = next(index for index, each in enumerate(asked) if each.id == self._current)
+        others = self._others(asked, index) if len(asked) > 1 else []
+        self._show(self._form(asked[index]), f"{index + 1} of {len(asked)}", others)
+
+    def _show(self, form: Form | None, position: str = "", others: list[Line] | None = None) -> None:
+        prompt = self._app.prompt
+        had_focus = prompt.has_focus_within
+        prompt.draft = bool(self._app.editor.text)
+        prompt.ask(form, position=position, others=others or [])
+        if form is None and had_focus:
+            self._app.editor.focus()
+
+    def _form(self, asked: Asked) -> Form:
+        if asked.id not in self._forms:
+            event = asked.event
+            if isinstance(event, events.ApprovalAsked):
+                self._forms[asked.id] = ApprovalForm(event)
+            elif isinstance(event, events.QuestionAsked):
+                self._forms[asked.id] = QuestionForm(event)
+            else:
+                self._forms[asked.id] = LostForm(event)
+        return self._forms[asked.id]
+
+    def _others(self, asked: list[Asked], current: int) -> list[Line]:
+        rows = []
+        for index, each in enumerate(asked):
+            mark = "  > " if index == current else "    "
+            state = each.answer or "waiting"
+            role = "muted" if each.answer else "text"
+            spans = [
+                Span(mark, "accent"),
+                Span(f"{index + 1}  {state:<13} ", role),
+                *untrusted(_named(each), role, strict=True),
+            ]
+            rows.append(clip(spans, self._app.size.width))
+        return rows
+
+    def step(self, by: int) -> None:
+        """Another open question."""
+        opened = [each.id for each in self._app.session.open_questions]
+        if len(opened) > 1 and self._current in opened:
+            self._current = opened[(opened.index(self._current) + by) % len(opened)]
+            self.update()
+
+    def armed(self) -> None:
+        """The prompt takes keys, or gives them back."""
+        app = self._app
+        if app.prompt.armed and len(app.screen_stack) == 1:
+            app.prompt.focus()
+        elif app.prompt.has_focus:
+            app.editor.focus()
+
+    def answered(self, effect: Send | Act) -> None:
+        """The person answered."""
+        if isinstance(effect, Act):
+            self._act(effect.name)
+            return
+        self._app.link.send(effect.body)
+        body = effect.body
+        if isinstance(body, commands.Settle):
+            self._app.feed.settled(body.question_id)
+        elif isinstance(body, commands.Decide | commands.Answer):
+            self._mark(body.approval_id if isinstance(body, commands.Decide) else body.question_id)
+        self.update()
+        self._app.draw_fixed()
+
+    def _mark(self, question_id: str) -> None:
+        """Answered here; the engine's event will put its own words in place of these."""
+        for asked in self._app.session.asked:
+            if asked.id == question_id and not asked.answer:
+                asked.answer = "answered"
+
+    def _act(self, name: str) -> None:
+        if name == "full_view":
+            self._app.acts.do("prompt_full_view")
+        elif name == "stay":
+            self._leave = None
+            self._show(None)
+            self.update()
+        elif name == "quit_now":
+            self._leave = None
+            self._app.acts.do("quit_now")
+
+    def leave(self) -> None:
+        """Ask whether live terminals may be stopped."""
+        self._leave = LeaveForm(self._app.session.live_terminals)
+        self._show(self._leave)
+        self._app.prompt.turn_to()
+
+
+def _named(asked: Asked) -> str:
+    event = asked.event
+    if isinstance(event, events.ApprovalAsked):
+        prefix = "" if event.assessment.action == "command" else f"{event.assessment.action} "
+        return prefix + one_line(event.assessment.shown.split("\n")[0])
+    return one_line(event.text if isinstance(event, events.QuestionAsked) else event.shown)

@@ -1,0 +1,158 @@
+"""The tool cards: which block shows which call, and what each event changes in it."""
+
+from collections.abc import Callable
+
+from agent_tui.engine import events
+from agent_tui.engine.types import CallState
+from agent_tui.tui.transcript import blocks
+from agent_tui.tui.transcript.card import FOLDABLE, shown_arguments
+from tools.types import Outcome, OutcomeStatus
+
+_WAITING = {
+    CallState.PROPOSED: "",
+    CallState.VALIDATED: "",
+    CallState.AWAITING_APPROVAL: "for your approval",
+    CallState.AUTHORISED: "",
+}
+
+_DECIDERS = {"person": "by you", "rule": "by rule", "grant": "by grant", "policy": "by policy"}
+
+
+class Calls:
+    """Finds the card of a call id; calls that are over and forgotten stay as blocks only."""
+
+    def __init__(self, add: Callable[[blocks.Block], None], touch: Callable[[blocks.Block], None]) -> None:
+        self._add = add
+        self._touch = touch
+        self._cards: dict[str, tuple[blocks.Card, blocks.Call]] = {}
+        self._terminals: dict[str, tuple[blocks.Card, blocks.Call]] = {}
+
+    def find(self, call_id: str) -> blocks.Call | None:
+        """The call, as long as it is kept."""
+        found = self._cards.get(call_id)
+        return found[1] if found else None
+
+    def live_cards(self) -> list[blocks.Card]:
+        """Cards whose time counts."""
+        cards = [card for card, call in self._cards.values() if call.state == "running"]
+        return cards + [card for card, call in self._terminals.values() if call.state == "yielded"]
+
+    def proposed(self, body: events.CallProposed, newest: blocks.Block | None) -> None:
+        """A card for the call, or a place in the card of the reads beside it."""
+        shown = body.shown or shown_arguments(body.tool, body.arguments)
+        call = blocks.Call(
+            call_id=body.call_id, tool=body.tool, shown=shown, step_id=body.step_id,
+            by_person=body.by == "person",
+        )  # fmt: skip
+        before = newest.calls[-1] if isinstance(newest, blocks.Card) else None
+        same_step = before is not None and before.step_id == body.step_id and bool(body.step_id)
+        if (
+            isinstance(newest, blocks.Card)
+            and before is not None
+            and same_step
+            and body.tool in FOLDABLE
+            and before.tool == body.tool
+        ):
+            newest.calls.append(call)
+            self._cards[body.call_id] = (newest, call)
+            self._touch(newest)
+            return
+        card = blocks.Card(calls=[call], tight=before is not None)
+        self._cards[body.call_id] = (card, call)
+        self._add(card)
+
+    def changed(self, body: events.CallChanged) -> None:
+        """A state before the start."""
+        if body.state in _WAITING:
+            self.waits(body.call_id, body.detail or _WAITING[body.state])
+
+    def waits(self, call_id: str, detail: str) -> None:
+        """The call waits, and for what."""
+        found = self._cards.get(call_id)
+        if found is not None and not found[1].is_over:
+            found[1].state, found[1].detail = "waiting", detail
+            self._touch(found[0])
+
+    def started(self, body: events.CallStarted, at: float) -> None:
+        """It is about to run."""
+        found = self._cards.get(body.call_id)
+        if found is not None:
+            card, call = found
+            call.state, call.started_at, call.sandbox, call.checkpoint_id = (
+                "running",
+                at,
+                body.sandbox,
+                body.checkpoint_id,
+            )
+            card.live = True
+            self._touch(card)
+
+    def output(self, body: events.CallOutput, at: float) -> None:
+        """Live output of a call or of the terminal it became."""
+        found = self._terminals.get(body.terminal) or self._cards.get(body.call_id)
+        if found is not None:
+            found[1].output.feed(body.text)
+            found[1].last_output_at = at
+            self._touch(found[0])
+
+    def decided(self, body: events.ApprovalDecided) -> None:
+        """Who decided, and what was said."""
+        found = self._cards.get(body.call_id)
+        if found is None:
+            return
+        card, call = found
+        call.feedback = body.feedback
+        if body.decision in ("deny", "deny_and_pause"):
+            call.denied_by = _DECIDERS[body.by] + (
+                f", {body.scope}" if body.by == "rule" and body.scope else ""
+            )
+        elif not call.is_over:
+            call.detail = ""
+        self._touch(card)
+
+    def ended(self, body: events.CallEnded) -> None:
+        """The final outcome."""
+        found = self._cards.pop(body.call_id, None)
+        if found is None:
+            return
+        card, call = found
+        outcome = body.outcome
+        call.state = outcome.status.value
+        call.detail = _detail(outcome)
+        call.outcome, call.duration_s = outcome, body.duration_s
+        call.changes, call.external, call.uncovered = body.changes, body.external, body.uncovered
+        call.checkpoint_id = body.checkpoint_id or call.checkpoint_id
+        call.edited = call.shown if body.edited else ""
+        if body.edited:
+            call.shown = shown_arguments(body.tool, body.edited)
+        if outcome.status is OutcomeStatus.YIELDED and outcome.terminal:
+            call.terminal = outcome.terminal
+            self._terminals[outcome.terminal] = (card, call)
+        card.live = any(not each.is_over for each in card.calls)
+        self._touch(card)
+
+    def terminal(self, body: events.TerminalChanged, at: float) -> None:
+        """A terminal ended: its card says so."""
+        if body.state == "live":
+            return
+        found = self._terminals.pop(body.terminal, None)
+        if found is not None:
+            card, call = found
+            call.state = "ended"
+            end = (
+                f"exit {body.exit_code}"
+                if body.exit_code is not None
+                else f"signal {body.signal}"
+                if body.signal
+                else "lost"
+            )
+            call.detail, call.duration_s = end, max(at - call.started_at, 0.0)
+            self._touch(card)
+
+
+def _detail(outcome: Outcome) -> str:
+    if outcome.status is OutcomeStatus.INVALID:
+        return "bad arguments"
+    if outcome.status is OutcomeStatus.SKIPPED:
+        return str(outcome.data.get("why") or outcome.text.strip().split("\n")[0])[:60]
+    return ""

@@ -1,0 +1,393 @@
+"""Events of the engine to blocks and state; the only writer of both.
+
+Each event costs the same however long the transcript is. Streamed text is only collected here; the
+app draws what is marked in `dirty` at most ten times a second.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from agent_tui.engine import events
+from agent_tui.engine.types import InputKind, TaskStatus
+from agent_tui.tui.calls import Calls
+from agent_tui.tui.ends import end_words
+from agent_tui.tui.state import Asked, Pending, Retry, State
+from agent_tui.tui.transcript import blocks
+
+
+class Feed:
+    """Applies events; `added` and `dirty` tell the app which blocks are new or changed."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.added: list[blocks.Block] = []
+        self.dirty: dict[int, blocks.Block] = {}
+        self.calls = Calls(self.add, self.touch)
+        self._reasoning: blocks.Reasoning | None = None
+        self._answer: blocks.Answer | None = None
+        self._plan: blocks.Plan | None = None
+        self._newest: blocks.Block | None = None
+        self._kinds: dict[str, Pending] = {}
+        self._at = 0.0  # of the event being applied
+
+    def apply(self, event: events.Event) -> None:
+        """Take one event in."""
+        handler = _HANDLERS.get(type(event.body))
+        if handler is not None:
+            self._at = event.at
+            handler(self, event.body)
+
+    def add(self, block: blocks.Block) -> None:
+        """A new block at the end."""
+        self.added.append(block)
+        self._newest = block
+
+    def touch(self, block: blocks.Block) -> None:
+        """A block changed."""
+        block.touch()
+        self.dirty[id(block)] = block
+
+    def drain(self) -> tuple[list[blocks.Block], list[blocks.Block]]:
+        """New and changed blocks since the last call."""
+        added, self.added = self.added, []
+        new = {id(block) for block in added}
+        changed = [block for key, block in self.dirty.items() if key not in new]
+        self.dirty.clear()
+        return added, changed
+
+    # --- session -------------------------------------------------------------------------------
+
+    def _session_started(self, body: events.SessionStarted) -> None:
+        state = self.state
+        state.session_id, state.workspace = body.session_id, body.workspace
+        state.status.model = state.status.model or body.model
+        state.ready = True
+
+    def _status(self, body: events.StatusChanged) -> None:
+        status = self.state.status
+        for name in (
+            "sandbox",
+            "undo",
+            "model",
+            "effort",
+            "approval",
+            "context_used",
+            "context_window",
+            "cost_usd",
+            "branch",
+        ):
+            value = getattr(body, name)
+            if value is not None:
+                setattr(status, name, value)
+        if body.terminals is not None:
+            status.terminals = body.terminals
+        if body.activity is not None and body.activity != self.state.activity:
+            self.state.activity, self.state.activity_at = body.activity, self._at
+
+    def _setting(self, body: events.SettingChanged) -> None:
+        if body.key == "title":
+            self.state.title = body.value
+
+    def _notice(self, body: events.NoticeRaised) -> None:
+        information = body.level == "info"
+        self.add(blocks.Notice(text=body.text, ended=body.level == "error", information=information))
+
+    def _closed(self, _: events.SessionClosed) -> None:
+        self.state.closed = True
+
+    # --- input ---------------------------------------------------------------------------------
+
+    def _accepted(self, body: events.InputAccepted) -> None:
+        kind = body.kind
+        if kind is InputKind.PROMPT and self.state.busy:
+            kind = InputKind.STEER
+        pending = Pending(input_id=body.input_id, kind=kind, text=body.text)
+        self._kinds[body.input_id] = pending
+        if kind is not InputKind.PROMPT:
+            self.state.pending.append(pending)
+
+    def _edited(self, body: events.InputEdited) -> None:
+        pending = self._kinds.get(body.input_id)
+        if pending is not None:
+            pending.text, pending.kind = body.text, body.kind
+
+    def _delivered(self, body: events.InputDelivered) -> None:
+        pending = self._taken(body.input_id)
+        if pending is None:
+            return
+        right = f"steer, step {body.step}" if pending.kind is InputKind.STEER else ""
+        self._close_text()
+        self.add(blocks.UserMessage(text=pending.text, right=right, at=self._at))
+
+    def _returned(self, body: events.InputReturned) -> None:
+        self._taken(body.input_id)
+        self.state.returned.append(body.text)
+
+    def _taken(self, input_id: str) -> Pending | None:
+        pending = self._kinds.pop(input_id, None)
+        if pending in self.state.pending:
+            self.state.pending.remove(pending)
+        return pending
+
+    # --- turns and text ------------------------------------------------------------------------
+
+    def _task(self, body: events.TaskChanged) -> None:
+        self.state.task = body.status
+        self.state.paused = body.status is TaskStatus.PAUSED
+
+    def _turn_started(self, _: events.TurnStarted) -> None:
+        state = self.state
+        state.busy, state.paused, state.step, state.stopping_at = True, False, 0, 0.0
+        state.turn_started_at, state.ended = self._at, None
+        state.first_checkpoint = ""
+
+    def _step_started(self, body: events.StepStarted) -> None:
+        self._close_text()
+        self.state.step = body.number
+        self.state.retry = None
+
+    def _reasoned(self, body: events.ReasoningStreamed) -> None:
+        if self._reasoning is None:
+            self._reasoning = blocks.Reasoning(live=True, at=self._at)
+            self.add(self._reasoning)
+        self._reasoning.text += body.text
+        self.touch(self._reasoning)
+        self.state.retry = None
+
+    def _streamed(self, body: events.TextStreamed) -> None:
+        if self._reasoning is not None and self._reasoning.live:
+            self._end_reasoning(max(self._at - self._reasoning.at, 0.0), 0)
+        if self._answer is None:
+            if not body.text.strip():
+                return
+            self._answer = blocks.Answer(live=True, at=self._at)
+            self.add(self._answer)
+        self._answer.text = self._answer.text[: body.offset] + body.text
+        self.touch(self._answer)
+        self.state.retry = None
+
+    def _end_reasoning(self, seconds: float, tokens: int) -> None:
+        block = self._reasoning
+        if block is not None:
+            block.live, block.seconds, block.tokens = False, seconds or block.seconds, tokens or block.tokens
+            self.touch(block)
+
+    def _response(self, body: events.ResponseEnded) -> None:
+        if self._reasoning is None and (body.reasoning or body.usage.reasoning_tokens):
+            self._reasoning = blocks.Reasoning(at=self._at)
+            self.add(self._reasoning)
+        if self._reasoning is not None:
+            self._reasoning.text = body.reasoning or self._reasoning.text
+            self._end_reasoning(body.reasoning_s, body.usage.reasoning_tokens)
+        if self._answer is None and body.text.strip():
+            self._answer = blocks.Answer(at=self._at)
+            self.add(self._answer)
+        if self._answer is not None:
+            self._answer.text, self._answer.live, self._answer.interrupted = (
+                body.text,
+                False,
+                body.interrupted,
+            )
+            self.touch(self._answer)
+        if body.text.strip():
+            self.state.last_answer = body.text
+        self._close_text()
+
+    def _close_text(self) -> None:
+        """Whatever still grows is final now."""
+        for block in (self._reasoning, self._answer):
+            if block is not None and block.live:
+                block.live = False
+                self.touch(block)
+        self._reasoning = self._answer = None
+
+    def _retry(self, body: events.RetryScheduled) -> None:
+        first = self.state.retry is None
+        self.state.retry = Retry(
+            attempt=body.attempt, attempts=body.attempts, due_at=self._at + body.delay_s, error=body.error
+        )
+        if first:
+            self.add(blocks.Notice(text=f"{body.error}. Nothing was lost; the same request is sent again"))
+
+    def _turn_ended(self, body: events.TurnEnded) -> None:
+        self._close_text()
+        state = self.state
+        state.busy, state.activity, state.retry, state.stopping_at, state.ended = (
+            False,
+            "",
+            None,
+            0.0,
+            body.reason,
+        )
+        state.running.clear()
+        if body.text:
+            state.last_answer = body.text
+        glyph, words = end_words(body)
+        self.add(
+            blocks.TurnEnd(
+                glyph=glyph, words=words, steps=body.steps, duration_s=body.duration_s, cost_usd=body.cost_usd,
+                changes=body.changes, last_check=body.last_check, at=self._at,
+            )
+        )  # fmt: skip
+
+    # --- calls ---------------------------------------------------------------------------------
+
+    def _drafted(self, body: events.CallDrafted) -> None:
+        if self._answer is not None and self._answer.live:
+            self._answer.live = False
+            self.touch(self._answer)
+        self.state.drafting = body.tool
+
+    def _proposed(self, body: events.CallProposed) -> None:
+        self.state.drafting = ""
+        self.calls.proposed(body, self._newest)
+
+    def _call_changed(self, body: events.CallChanged) -> None:
+        self.calls.changed(body)
+
+    def _call_started(self, body: events.CallStarted) -> None:
+        self.state.running.add(body.call_id)
+        self.calls.started(body, self._at)
+
+    def _output(self, body: events.CallOutput) -> None:
+        self.calls.output(body, self._at)
+
+    def _call_ended(self, body: events.CallEnded) -> None:
+        self.state.running.discard(body.call_id)
+        self.calls.ended(body)
+        self.state.changed_paths.update((change.path, None) for change in body.changes)
+
+    def _checkpoint(self, body: events.CheckpointTaken) -> None:
+        if not self.state.first_checkpoint:
+            self.state.first_checkpoint = body.checkpoint.id
+
+    def _terminal(self, body: events.TerminalChanged) -> None:
+        self.state.terminals[body.terminal] = body
+        self.state.status.terminals = len(self.state.live_terminals)
+        self.calls.terminal(body, self._at)
+
+    # --- questions -----------------------------------------------------------------------------
+
+    def _approval(self, body: events.ApprovalAsked) -> None:
+        self._ask(Asked(event=body))
+        self.calls.waits(body.call_id, "for your approval")
+
+    def _question(self, body: events.QuestionAsked) -> None:
+        self._ask(Asked(event=body))
+        self.calls.waits(body.call_id, "for your answer")
+
+    def _lost(self, body: events.LostResultAsked) -> None:
+        self._ask(Asked(event=body))
+
+    def _ask(self, asked: Asked) -> None:
+        if not self.state.open_questions:
+            self.state.asked.clear()
+        self.state.asked.append(asked)
+
+    def _decided(self, body: events.ApprovalDecided) -> None:
+        self._answered(body.approval_id, _DECIDED[body.decision])
+        self.calls.decided(body)
+
+    def _question_answered(self, body: events.QuestionAnswered) -> None:
+        self._answered(body.question_id, "answered" if body.text is not None else "no answer")
+
+    def _answered(self, question_id: str, words: str) -> None:
+        for asked in self.state.asked:
+            if asked.id == question_id:
+                asked.answer = words
+        if not self.state.open_questions:
+            self.state.asked.clear()
+
+    def settled(self, question_id: str) -> None:
+        """A lost result was settled by the person; its `CallEnded` carries no question id."""
+        self._answered(question_id, "settled")
+
+    # --- the rest ------------------------------------------------------------------------------
+
+    def _plan_changed(self, body: events.PlanChanged) -> None:
+        if self._plan is not None and self._plan is self._newest:
+            self._plan.steps, self._plan.explanation = body.steps, body.explanation
+            self.touch(self._plan)
+            return
+        self._plan = blocks.Plan(steps=body.steps, explanation=body.explanation)
+        self.add(self._plan)
+
+    def _compacting(self, _: events.CompactionStarted) -> None:
+        self.state.activity, self.state.activity_at = "compacting", self._at
+
+    def _compacted(self, body: events.CompactionEnded) -> None:
+        self.state.activity = ""
+        self.add(
+            blocks.Compaction(
+                before=body.tokens_before, after=body.tokens_after, hidden_units=body.hidden_units,
+                shortened=body.shortened_results, detail=body.detail, failed=not body.item_id,
+            )
+        )  # fmt: skip
+
+    def _rolled_back(self, body: events.RolledBack) -> None:
+        files = body.files
+        self.add(
+            blocks.RolledBack(
+                mode=body.mode, target=body.checkpoint_id, undo=files.undo if files else "",
+                changed=files.changed if files else (), kept=files.kept if files else (),
+                mismatches=files.mismatches if files else (), markers=files.merged_with_markers if files else (),
+                is_redo=bool(body.redo_of), has_draft=bool(body.draft),
+            )
+        )  # fmt: skip
+        if body.draft:
+            self.state.returned.append(body.draft)
+
+    def _refused(self, body: events.Refused) -> None:
+        self.add(blocks.Notice(text=body.reason))
+
+
+_DECIDED = {
+    "once": "allowed once",
+    "session": "allowed for this session",
+    "rule": "rule saved",
+    "edit": "edited",
+    "deny": "denied",
+    "deny_and_pause": "denied, paused",
+}
+
+_HANDLERS: dict[type, Callable[[Feed, Any], None]] = {
+    events.SessionStarted: Feed._session_started,
+    events.StatusChanged: Feed._status,
+    events.SettingChanged: Feed._setting,
+    events.NoticeRaised: Feed._notice,
+    events.SessionClosed: Feed._closed,
+    events.InputAccepted: Feed._accepted,
+    events.InputEdited: Feed._edited,
+    events.InputDelivered: Feed._delivered,
+    events.InputReturned: Feed._returned,
+    events.TaskChanged: Feed._task,
+    events.TurnStarted: Feed._turn_started,
+    events.StepStarted: Feed._step_started,
+    events.ReasoningStreamed: Feed._reasoned,
+    events.TextStreamed: Feed._streamed,
+    events.ResponseEnded: Feed._response,
+    events.RetryScheduled: Feed._retry,
+    events.TurnEnded: Feed._turn_ended,
+    events.CallDrafted: Feed._drafted,
+    events.CallProposed: Feed._proposed,
+    events.CallChanged: Feed._call_changed,
+    events.CallStarted: Feed._call_started,
+    events.CallOutput: Feed._output,
+    events.CallEnded: Feed._call_ended,
+    events.CheckpointTaken: Feed._checkpoint,
+    events.TerminalChanged: Feed._terminal,
+    events.ApprovalAsked: Feed._approval,
+    events.ApprovalDecided: Feed._decided,
+    events.QuestionAsked: Feed._question,
+    events.QuestionAnswered: Feed._question_answered,
+    events.LostResultAsked: Feed._lost,
+    events.PlanChanged: Feed._plan_changed,
+    events.CompactionStarted: Feed._compacting,
+    events.CompactionEnded: Feed._compacted,
+    events.RolledBack: Feed._rolled_back,
+    events.Refused: Feed._refused,
+}
+
+# Facts for the log that no block shows: the card, the prompt or the notice beside them does.
+# `Inspected` is handled by whoever sent the `Inspect`.
+NOT_SHOWN = (events.CallSpawned, events.GrantRemoved, events.ProgressJudged, events.Inspected)

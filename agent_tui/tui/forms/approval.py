@@ -1,0 +1,255 @@
+"""The approval form: a command, an edit, a host, a way out of the sandbox."""
+
+from agent_tui.engine.commands import Decide
+from agent_tui.engine.events import ApprovalAsked
+from agent_tui.engine.types import Decision
+from agent_tui.tui import safe_text, words
+from agent_tui.tui.forms.form import Act, Choice, Effect, Send, Writing, fact
+from agent_tui.tui.transcript import diff
+from agent_tui.tui.transcript.lines import Line, Span, untrusted, wrap
+from agent_tui.tui.transcript.look import Look
+
+_GRANTS = {
+    "read_path": "read {}",
+    "write_path": "write {}",
+    "host": "connect to {}",
+    "git_lane": "commit to git",
+    "network": "network on",
+    "no_sandbox": "NO SANDBOX: your files, your keys and the network, as you",
+}
+_KINDS = {
+    "command": "command",
+    "edit": "edit",
+    "read": "read",
+    "network": "network",
+    "input": "input",
+    "question": "question",
+    "tool": "tool",
+}
+
+
+class ApprovalForm:
+    """One `ApprovalAsked`; the digest that was shown goes back with every answer."""
+
+    def __init__(self, event: ApprovalAsked) -> None:
+        self.event = event
+        self.writing: Writing | None = None
+        self._purpose = ""
+        self._grants = [
+            self._asked_grant(),
+            *(grant for grant in event.grants if grant != self._asked_grant()),
+        ]
+        self._grant = 0
+        self._explained = False
+        self._saving = False
+        self._rules = [event.rule, *event.wider_rules]
+        self._rule = 0
+        self._files = diff.parse(event.diff) if event.diff else []
+
+    @property
+    def title(self) -> str:
+        """Kind and size of the object."""
+        if self._saving:
+            return "save a rule"
+        assessment = self.event.assessment
+        if self._leaves_sandbox:
+            return "approval · leave the sandbox"
+        if self._files:
+            added = sum(file.added for file in self._files)
+            removed = sum(file.removed for file in self._files)
+            return f"approval · edit · {words.count(len(self._files), 'file')} +{added} -{removed}"
+        return f"approval · {_KINDS[assessment.action]}"
+
+    @property
+    def _leaves_sandbox(self) -> bool:
+        return (
+            bool(self._grants[0])
+            and self.event.assessment.action == "command"
+            and self._grants[0] != "git_lane"
+        )
+
+    def _asked_grant(self) -> str:
+        assessment = self.event.assessment
+        if assessment.grant.value == "none":
+            return ""
+        return f"{assessment.grant.value} {assessment.grant_detail}".strip()
+
+    def object(self, look: Look) -> list[Line]:
+        """Command or diff, whole; what is hidden in it is shown."""
+        if self._saving:
+            return []
+        if self._files:
+            rows: list[Line] = []
+            for file in self._files:
+                rows += [diff.heading(file), *diff.rows(file, look, wrapped=True)]
+            return rows
+        lead: Line = (Span("    "),)
+        shown = self.event.assessment.shown
+        rows = wrap(untrusted(shown, "strong", strict=True), look.width, first=lead, rest=lead)
+        hidden = safe_text.hidden(shown)
+        if hidden:
+            text = f"{words.count(len(hidden), 'hidden character')}: {safe_text.name_of(hidden[0])}"
+            rows += wrap([Span(text, "attention")], look.width, first=(Span("  ! ", "attention"),), rest=lead)
+        return rows
+
+    def facts(self, look: Look) -> list[Line]:
+        """in, why, sandbox, changes, grant."""
+        event = self.event
+        if self._saving:
+            return self._rule_facts(look)
+        rows: list[Line] = []
+        if not self._files:
+            rows += fact("in", untrusted(words.home(event.cwd), strict=True), look)
+        rows += fact("why", untrusted(event.why), look)
+        if event.first_attempt:
+            rows += fact("changes", untrusted(event.first_attempt, strict=True), look)
+        if self._grants[self._grant]:
+            rows += self._grant_facts(look)
+        elif event.sandbox:
+            role = "alarm" if event.sandbox.startswith("NONE") else "text"
+            rows += fact("sandbox", untrusted(event.sandbox, role), look)
+        if self._explained:
+            rows += self._explanation(look)
+        return rows
+
+    def _grant_facts(self, look: Look) -> list[Line]:
+        grant = self._grants[self._grant]
+        kind, _, detail = grant.partition(" ")
+        text = _GRANTS.get(kind, "{}").format(words.home(detail))
+        is_open = kind == "no_sandbox"
+        right = (
+            "" if len(self._grants) < 2 else "g first" if self._grant == len(self._grants) - 1 else "g wider"
+        )
+        spans = untrusted(
+            text if is_open else f"{text}, for this command", "alarm" if is_open else "text", strict=True
+        )
+        rows = fact("grant", spans, look, right)
+        below = "none for this command" if is_open else f"everything else as before: {self.event.sandbox}"
+        return rows + fact("sandbox", untrusted(below), look)
+
+    def _explanation(self, look: Look) -> list[Line]:
+        event = self.event
+        rows = fact("because", untrusted(event.assessment.reason), look)
+        if event.session_key:
+            rows += fact("session", untrusted(event.session_key, strict=True), look)
+        if event.rule:
+            rows += fact("rule", untrusted(f"{event.rule}: {event.rule_allows}", strict=True), look)
+        return rows
+
+    def _rule_facts(self, look: Look) -> list[Line]:
+        rows = fact("rule", untrusted(self._rules[self._rule], strict=True), look)
+        allows = self.event.rule_allows if self._rule == 0 else "the same with any value of one word"
+        rows += fact("allows", untrusted(allows or self._rules[self._rule], strict=True), look)
+        return rows + fact("kept in", [Span("rules.toml of your configuration")], look)
+
+    def choices(self) -> list[Choice]:
+        """Only what the engine offered; nothing lasting goes with NO SANDBOX."""
+        if self._saving:
+            wider = [Choice(key="w", label="let a word vary")] if len(self._rules) > 1 else []
+            return [Choice(key="Enter", label="save and run"), *wider, Choice(key="Esc", label="back")]
+        offered = set(self.event.choices)
+        is_open = self._grants[self._grant].startswith("no_sandbox")
+        again = self._leaves_sandbox
+        result: list[Choice] = []
+        if Decision.ONCE in offered:
+            once = (
+                "run again without a sandbox"
+                if is_open
+                else "run again with this grant"
+                if again and self.event.first_attempt
+                else "once"
+            )
+            result.append(Choice(key="y", label=once, short="once", needs_end=True))
+        if Decision.SESSION in offered and not is_open:
+            result.append(Choice(key="s", label="this session", note=self.event.session_key, needs_end=True))
+        if Decision.RULE in offered and not is_open:
+            result.append(
+                Choice(
+                    key="p",
+                    label="save a rule",
+                    note="shows the rule before it is saved",
+                    short="rule",
+                    needs_end=True,
+                )
+            )
+        if Decision.EDIT in offered:
+            result.append(
+                Choice(
+                    key="e", label="edit the command" if not self._files else "edit the patch", short="edit"
+                )
+            )
+        result.append(Choice(key="n", label="deny", note=self._deny_note(), short="deny"))
+        result.append(Choice(key="f", label="deny and say what to do instead", short="deny and say"))
+        return [*result, Choice(key="Esc", label="deny and pause")]
+
+    def _deny_note(self) -> str:
+        if self.event.first_attempt:
+            return "the model gets the first result"
+        if self.event.assessment.action == "network":
+            return "the connection is refused, the command goes on"
+        return "the run goes on without it"
+
+    def corner(self) -> str:
+        """Keys beside the choices."""
+        return "" if self._saving else "? why · v full view"
+
+    def press(self, key: str) -> Effect:
+        """One armed key."""
+        if self._saving:
+            return self._press_saving(key)
+        plain = {"y": Decision.ONCE, "s": Decision.SESSION, "n": Decision.DENY}
+        if key in plain:
+            return self._decide(plain[key])
+        if key == "p":
+            self._saving = True
+        elif key == "g" and len(self._grants) > 1:
+            self._grant = (self._grant + 1) % len(self._grants)
+        elif key == "f":
+            self._write("say", "deny, and tell the model:", "", "Enter deny with this text · Esc back")
+        elif key == "e":
+            self._write(
+                "edit",
+                "edit, and run once:",
+                self.event.assessment.shown,
+                "Enter run the edited command once · Esc back",
+            )
+        elif key == "question_mark":
+            self._explained = not self._explained
+        elif key == "v":
+            return Act(name="full_view")
+        return None
+
+    def _press_saving(self, key: str) -> Effect:
+        if key == "enter":
+            return self._decide(Decision.RULE, rule=self._rules[self._rule] if self._rule else "")
+        if key == "w":
+            self._rule = (self._rule + 1) % len(self._rules)
+        return None
+
+    def _write(self, purpose: str, title: str, text: str, hint: str) -> None:
+        self._purpose = purpose
+        self.writing = Writing(title=title, text=text, hint=hint)
+
+    def submit(self, text: str) -> Effect:
+        """Feedback, or the edited command."""
+        self.writing = None
+        if self._purpose == "edit":
+            return self._decide(Decision.EDIT, edited=text)
+        return self._decide(Decision.DENY, feedback=text)
+
+    def dismiss(self) -> Effect:
+        """Out of a sub-step first; then deny and pause."""
+        if self.writing is not None or self._saving:
+            self.writing, self._saving = None, False
+            return None
+        return self._decide(Decision.DENY_AND_PAUSE)
+
+    def _decide(self, decision: Decision, *, feedback: str = "", edited: str = "", rule: str = "") -> Effect:
+        event = self.event
+        chosen = self._grants[self._grant] if self._grant else ""
+        return Send(
+            body=Decide(
+                approval_id=event.approval_id, decision=decision, digest=event.digest, feedback=feedback,
+                edited=edited, grant=chosen, rule=rule,
+            )
+        )  # fmt: skip

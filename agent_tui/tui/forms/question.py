@@ -1,0 +1,213 @@
+"""Questions of the model, lost results after a crash, and leaving with live terminals."""
+
+from collections.abc import Sequence
+
+from agent_tui.engine import commands, events
+from agent_tui.tui import words
+from agent_tui.tui.forms.form import Act, Choice, Effect, Send, Writing, fact
+from agent_tui.tui.transcript import changes
+from agent_tui.tui.transcript.lines import Line, Span, untrusted, wrap
+from agent_tui.tui.transcript.look import Look
+
+DIGITS = "123456789"
+
+
+class QuestionForm:
+    """`request_user_input`: digits or arrows; the last row is free text."""
+
+    title = "question"
+
+    def __init__(self, event: events.QuestionAsked) -> None:
+        self.event = event
+        self.writing: Writing | None = None
+        if not event.options:
+            self._write()
+
+    def object(self, look: Look) -> list[Line]:
+        """The question."""
+        lead: Line = (Span("  "),)
+        return wrap(untrusted(self.event.text, "strong"), look.prose, first=lead, rest=lead)
+
+    def facts(self, look: Look) -> list[Line]:
+        """None."""
+        return []
+
+    def choices(self) -> Sequence[Choice]:
+        """The options, free text, Esc."""
+        from agent_tui.tui.safe_text import one_line
+
+        options = [
+            Choice(key=key, label=one_line(text))
+            for key, text in zip(DIGITS, self.event.options, strict=False)
+        ]
+        if self.event.free_text or not options:
+            options.append(Choice(key=DIGITS[len(options)], label="say something else"))
+        return [*options, Choice(key="Esc", label="no answer, and pause")]
+
+    def corner(self) -> str:
+        """Nothing."""
+        return ""
+
+    def press(self, key: str) -> Effect:
+        """A digit."""
+        index = DIGITS.find(key) if len(key) == 1 else -1
+        if 0 <= index < len(self.event.options):
+            return self._answer(self.event.options[index])
+        if index == len(self.event.options) and index < len(self.choices()) - 1:
+            self._write()
+        return None
+
+    def _write(self) -> None:
+        self.writing = Writing(title="your answer:", text="", hint="Enter send · Esc back")
+
+    def submit(self, text: str) -> Effect:
+        """Free text."""
+        self.writing = None
+        return self._answer(text)
+
+    def dismiss(self) -> Effect:
+        """No answer."""
+        if self.writing is not None and self.event.options:
+            self.writing = None
+            return None
+        return self._answer(None)
+
+    def _answer(self, text: str | None) -> Effect:
+        return Send(body=commands.Answer(question_id=self.event.question_id, text=text))
+
+
+class LostForm:
+    """A call whose effect is not known; its keys are not those of an approval."""
+
+    title = "result lost"
+
+    def __init__(self, event: events.LostResultAsked) -> None:
+        self.event = event
+        self.writing: Writing | None = None
+        self._sure = False
+
+    def object(self, look: Look) -> list[Line]:
+        """The call."""
+        lead: Line = (Span("    "),)
+        return wrap(
+            untrusted(self.event.shown or self.event.tool, "strong", strict=True),
+            look.width,
+            first=lead,
+            rest=lead,
+        )
+
+    def facts(self, look: Look) -> list[Line]:
+        """What is known about it."""
+        import time
+
+        event = self.event
+        started = time.strftime("%H:%M:%S", time.localtime(event.started_at))
+        rows = fact("started", untrusted(f"{started}; {event.facts}" if event.facts else started), look)
+        if event.changes:
+            spans = [
+                Span(f"{changes.files(event.changes)} since checkpoint "),
+                *untrusted(event.checkpoint_id),
+                Span(": "),
+            ]
+            rows += fact("changes", [*spans, *changes.joined(event.changes, " · ")], look)
+        return rows
+
+    def choices(self) -> Sequence[Choice]:
+        """keep, back, again, stop."""
+        if self._sure:
+            return [
+                Choice(key="a", label="yes, run it again", note="it may act twice"),
+                Choice(key="Esc", label="back"),
+            ]
+        back = (
+            [Choice(key="b", label="back to before it", note=f"rollback to {self.event.checkpoint_id}")]
+            if self.event.checkpoint_id
+            else []
+        )
+        return [
+            Choice(
+                key="k",
+                label="keep what it did",
+                note="the model is told and looks before repeating",
+                short="keep",
+            ),
+            *back,
+            Choice(key="a", label="run it again", note="after you confirm; it may act twice", short="again"),
+            Choice(key="x", label="stop here", note="decide later; the session stays as it is", short="stop"),
+            Choice(key="Esc", label="stop here"),
+        ]
+
+    def corner(self) -> str:
+        """Nothing."""
+        return ""
+
+    def press(self, key: str) -> Effect:
+        """One armed key."""
+        if key == "a":
+            if self._sure:
+                return self._settle("again")
+            self._sure = True
+        elif key == "k" and not self._sure:
+            return self._settle("keep")
+        elif key == "b" and not self._sure and self.event.checkpoint_id:
+            return self._settle("rollback")
+        elif key == "x" and not self._sure:
+            return self._settle("stop")
+        return None
+
+    def submit(self, text: str) -> Effect:
+        """It takes no text."""
+        return None
+
+    def dismiss(self) -> Effect:
+        """Stop here."""
+        if self._sure:
+            self._sure = False
+            return None
+        return self._settle("stop")
+
+    def _settle(self, choice: str) -> Effect:
+        settled = commands.Settle(question_id=self.event.question_id, choice=choice)  # type: ignore[arg-type]  # the four keys above
+        return Send(body=settled)
+
+
+class LeaveForm:
+    """Quitting while terminals are live."""
+
+    title = "leave"
+
+    def __init__(self, terminals: Sequence[events.TerminalChanged]) -> None:
+        self.writing: Writing | None = None
+        self._terminals = terminals
+
+    def object(self, look: Look) -> list[Line]:
+        """The terminals."""
+        lead: Line = (Span("  "),)
+        count = len(self._terminals)
+        named = ", ".join(f"{each.terminal} {each.command}" for each in self._terminals)
+        text = f"{words.count(count, 'terminal')} {'is' if count == 1 else 'are'} live: {named}"
+        return wrap(untrusted(text, strict=True), look.width, first=lead, rest=lead)
+
+    def facts(self, look: Look) -> list[Line]:
+        """None."""
+        return []
+
+    def choices(self) -> Sequence[Choice]:
+        """Stop or stay."""
+        return [Choice(key="Enter", label="stop them and quit"), Choice(key="Esc", label="stay")]
+
+    def corner(self) -> str:
+        """Nothing."""
+        return ""
+
+    def press(self, key: str) -> Effect:
+        """One key."""
+        return Act(name="quit_now") if key == "enter" else None
+
+    def submit(self, text: str) -> Effect:
+        """It takes no text."""
+        return None
+
+    def dismiss(self) -> Effect:
+        """Stay."""
+        return Act(name="stay")

@@ -1,0 +1,1 @@
+"""Full-screen views; each covers everything and returns to the same scroll position and draft."""

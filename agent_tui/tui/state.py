@@ -1,0 +1,103 @@
+"""What the fixed parts of the screen show; changed by the feed, read by the widgets."""
+
+from dataclasses import dataclass, field
+
+from agent_tui.engine import events
+from agent_tui.engine.types import EndReason, InputKind, SandboxStatus, TaskStatus
+from checkpoints.types import Health
+
+Question = events.ApprovalAsked | events.QuestionAsked | events.LostResultAsked
+
+
+@dataclass(slots=True, kw_only=True)
+class Asked:
+    """A question that is or was open; `answer` is its answer in words."""
+
+    event: Question
+    answer: str = ""
+
+    @property
+    def id(self) -> str:
+        """Id that the answer names."""
+        return (
+            self.event.approval_id if isinstance(self.event, events.ApprovalAsked) else self.event.question_id
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class Pending:
+    """A message that is accepted and not delivered."""
+
+    input_id: str
+    kind: InputKind
+    text: str
+    now: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Retry:
+    """A model call that is sent again later."""
+
+    attempt: int
+    attempts: int
+    due_at: float  # UTC seconds
+    error: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Status:
+    """Facts of the status line."""
+
+    model: str = ""
+    effort: str = ""
+    context_used: int = 0
+    context_window: int = 0
+    cost_usd: float | None = None
+    max_cost_usd: float | None = None
+    sandbox: SandboxStatus | None = None
+    extra_roots: int = 0
+    approval: str = ""
+    undo: Health | None = None
+    terminals: int = 0
+    branch: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class State:
+    """The session as the screen knows it."""
+
+    session_id: str = ""
+    workspace: str = ""
+    title: str = ""
+    status: Status = field(default_factory=Status)
+    activity: str = ""  # word of the engine: thinking, answering, running, compacting
+    drafting: str = ""  # tool whose call the model is writing
+    task: TaskStatus | None = None
+    busy: bool = False
+    paused: bool = False
+    step: int = 0
+    turn_started_at: float = 0.0
+    activity_at: float = 0.0
+    stopping_at: float = 0.0
+    retry: Retry | None = None
+    running: set[str] = field(default_factory=set)
+    pending: list[Pending] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+    terminals: dict[str, events.TerminalChanged] = field(default_factory=dict)
+    ready: bool = False
+    closed: bool = False
+    ended: EndReason | None = None  # of the last turn
+    last_answer: str = ""
+    first_checkpoint: str = ""  # newest one from before the last turn, what a rollback goes to
+    changed_paths: dict[str, None] = field(default_factory=dict)  # in this session, in order
+    returned: list[str] = field(default_factory=list)  # texts for the editor, taken by the app
+
+    @property
+    def open_questions(self) -> list[Asked]:
+        """Those without an answer."""
+        return [asked for asked in self.asked if not asked.answer]
+
+    @property
+    def live_terminals(self) -> list[events.TerminalChanged]:
+        """Terminals whose process is alive."""
+        return [terminal for terminal in self.terminals.values() if terminal.state == "live"]

@@ -1,0 +1,198 @@
+"""What the transcript holds: one record for each block, changed in place by the feed.
+
+`revision` grows with every change; rendered lines are kept by (block, revision, width).
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agent_tui.engine.types import PlanStep
+from checkpoints.types import FileChange
+from context.items import Image
+from tools.types import Outcome
+
+KEPT_LINES = 500  # of live output in memory; the full output is an artifact
+LINE_LIMIT = 4_000  # characters of one output line that are kept for the screen
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Block:
+    """Base of all blocks; `tight` blocks have no blank line before them."""
+
+    revision: int = 0
+    tight: bool = False
+    expanded: bool = False
+    live: bool = False  # changes soon again, so its lines are not worth keeping
+    at: float = 0.0  # UTC seconds
+
+    def touch(self) -> None:
+        """Note a change."""
+        self.revision += 1
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Welcome(Block):
+    """First block of an empty session."""
+
+    place: str
+    branch: str = ""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class UserMessage(Block):
+    """Something the person said; `right` is `steer, step 5`."""
+
+    text: str
+    right: str = ""
+    images: tuple[Image, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Reasoning(Block):
+    """The model's reasoning; folded unless expanded."""
+
+    text: str = ""
+    seconds: float = 0.0
+    tokens: int = 0
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Answer(Block):
+    """Markdown of the model."""
+
+    text: str = ""
+    interrupted: bool = False
+
+
+class Output:
+    """The newest lines of live output, with an exact count of all."""
+
+    __slots__ = ("_partial", "lines", "total")
+
+    def __init__(self) -> None:
+        self.lines: deque[str] = deque(maxlen=KEPT_LINES)
+        self.total = 0
+        self._partial = False
+
+    def feed(self, text: str) -> None:
+        """Add cleaned text; a piece may end within a line."""
+        pieces = text.split("\n")
+        if self._partial and self.lines:
+            self.lines[-1] = (self.lines[-1] + pieces.pop(0))[:LINE_LIMIT]
+        self._partial = pieces[-1] != "" if pieces else self._partial
+        if pieces and not self._partial:
+            pieces.pop()
+        self.total += len(pieces)
+        self.lines.extend(piece[:LINE_LIMIT] for piece in pieces[-KEPT_LINES:])
+
+
+CardState = Literal[
+    "drafting", "waiting", "running", "succeeded", "failed", "timed_out", "interrupted", "yielded", "denied",
+    "invalid", "skipped", "outcome_unknown", "ended",
+]  # fmt: skip
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Call:
+    """One tool call as a card shows it."""
+
+    call_id: str
+    tool: str
+    shown: str
+    step_id: str = ""
+    state: CardState = "waiting"
+    detail: str = ""
+    started_at: float = 0.0
+    duration_s: float = 0.0
+    sandbox: str = ""
+    output: Output = field(default_factory=Output)
+    last_output_at: float = 0.0
+    outcome: Outcome | None = None
+    changes: tuple[FileChange, ...] = ()
+    external: tuple[FileChange, ...] = ()
+    uncovered: tuple[str, ...] = ()
+    checkpoint_id: str = ""
+    edited: str = ""
+    denied_by: str = ""
+    feedback: str = ""
+    terminal: str = ""
+    by_person: bool = False
+    to_model: bool = True
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has an outcome."""
+        return self.state not in ("drafting", "waiting", "running")
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Card(Block):
+    """One call, or several reads of one wave that fold into a line."""
+
+    calls: list[Call]
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Plan(Block):
+    """The model's plan."""
+
+    steps: tuple[PlanStep, ...]
+    explanation: str = ""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Compaction(Block):
+    """Report of one compaction."""
+
+    before: int
+    after: int
+    hidden_units: int
+    shortened: int
+    detail: str = ""
+    failed: bool = False
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class RolledBack(Block):
+    """Record of a rollback or redo."""
+
+    mode: str
+    target: str
+    undo: str
+    changed: Sequence[FileChange]
+    kept: Sequence[str]
+    mismatches: Sequence[str] = ()
+    markers: Sequence[str] = ()
+    is_redo: bool = False
+    has_draft: bool = False
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class TurnEnd(Block):
+    """Why a turn ended and what it changed."""
+
+    glyph: Literal["end", "failed", "interrupted"]
+    words: str
+    steps: int
+    duration_s: float
+    cost_usd: float | None
+    changes: tuple[FileChange, ...]
+    last_check: str = ""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Notice(Block):
+    """A line of the runtime; `ended` when something ended with it, else it goes on."""
+
+    text: str
+    ended: bool = False
+    information: bool = False
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Muted(Block):
+    """One quiet line, such as what stands for a hidden part."""
+
+    text: str

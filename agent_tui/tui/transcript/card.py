@@ -1,0 +1,286 @@
+"""Tool cards: the line that always names the object, live output, changed files (screens.md 3.3)."""
+
+import json
+from collections.abc import Sequence
+
+from agent_tui.tui import words
+from agent_tui.tui.glyphs import own_words
+from agent_tui.tui.transcript import changes as changed
+from agent_tui.tui.transcript.blocks import Call, Card
+from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, width_of, wrap
+from agent_tui.tui.transcript.look import Look
+from checkpoints.types import FileChange
+
+OBJECT_COLUMN = 12  # glyph, blank, word padded to ten
+OBJECT_ROWS = 3  # rows of a long command before `… n more lines`
+RUNNING_ROWS = 5
+FAILED_ROWS = 5
+DONE_ROWS = 2
+SILENT_S = 30.0  # after this a running card says how long nothing came
+
+FOLDABLE = {"read_file": "file", "list_files": "listing", "search_files": "search", "view_image": "image"}
+VERBS = {
+    "exec_command": "ran",
+    "write_stdin": "wrote",
+    "apply_patch": "patched",
+    "read_file": "read",
+    "list_files": "listed",
+    "search_files": "searched",
+    "view_image": "viewed",
+    "update_plan": "planned",
+    "request_user_input": "asked",
+}
+_QUIET = frozenset(FOLDABLE) | {"update_plan", "request_user_input", "apply_patch"}
+
+_STATES: dict[str, tuple[str, str, str]] = {  # state → glyph field, word, role
+    "drafting": ("waiting", "drafting", "muted"),
+    "waiting": ("waiting", "waiting", "attention"),
+    "running": ("running", "running", "accent"),
+    "failed": ("failed", "failed", "error"),
+    "timed_out": ("timed_out", "timed out", "attention"),
+    "interrupted": ("interrupted", "interrupted", "error"),
+    "yielded": ("terminal", "terminal", "accent"),
+    "ended": ("terminal", "ended", "muted"),
+    "denied": ("denied", "denied", "error"),
+    "invalid": ("skipped", "invalid", "muted"),
+    "skipped": ("skipped", "skipped", "muted"),
+    "outcome_unknown": ("unknown", "unknown", "attention"),
+}
+
+
+def state_words(call: Call) -> tuple[str, str, str]:
+    """Glyph field, outcome word and role of a call."""
+    if call.state == "skipped" and "budget" in call.detail:
+        return "skipped", "not run", "muted"
+    if call.state == "succeeded":
+        return "ok", "you ran" if call.by_person else VERBS.get(call.tool, "called"), "ok"
+    return _STATES[call.state]
+
+
+def render(card: Card, look: Look) -> list[Line]:
+    """All lines of a card."""
+    if len(card.calls) > 1 and all(call.state == "succeeded" for call in card.calls) and not card.expanded:
+        return _folded(card.calls, look)
+    return [row for call in card.calls for row in _call(call, card.expanded, look)]
+
+
+def _folded(calls: Sequence[Call], look: Look) -> list[Line]:
+    glyph, word, role = state_words(calls[0])
+    noun = FOLDABLE.get(calls[0].tool, "call")
+    lead = _lead(glyph, f"{word} ", role, look, padded=False)
+    spans = [Span(f"{words.count(len(calls), noun)}: ", "text")]
+    room = look.width - width_of(lead) - 12
+    for index, call in enumerate(calls):
+        name = untrusted(call.shown, "strong", strict=True)
+        if index and width_of(spans) + width_of(name) > room:
+            spans.append(Span(f" + {len(calls) - index} more", "muted"))
+            break
+        spans += [Span(", "), *name] if index else name
+    return wrap(spans, look.width, first=lead, rest=(Span(" " * width_of(lead)),))
+
+
+def _lead(glyph: str, word: str, role: str, look: Look, *, padded: bool = True) -> Line:
+    text = word.ljust(OBJECT_COLUMN - 2) if padded else word
+    if padded and len(word) >= OBJECT_COLUMN - 2:
+        text = word + "  "
+    return (Span(getattr(look.glyphs, glyph) + " ", role), Span(text, role))
+
+
+def _call(call: Call, expanded: bool, look: Look) -> list[Line]:
+    rows = _head(call, expanded, look)
+    rows += _output(call, expanded, look)
+    rows += _after(call, expanded, look)
+    return rows
+
+
+def _head(call: Call, expanded: bool, look: Look) -> list[Line]:
+    glyph, word, role = state_words(call)
+    lead = _lead(glyph, word, role, look)
+    indent = width_of(lead)
+    right = tuple(Span(text, "muted") for text in [own_words(right_end(call, look), look.glyphs)] if text)
+    if call.state == "denied" and call.denied_by not in ("", "by you"):
+        right = tuple(untrusted(call.denied_by, "muted"))
+    room = look.width - (width_of(right) + 1 if right else 0)
+    rows = wrap(
+        untrusted(call.shown or call.tool, "strong", strict=True),
+        room,
+        first=lead,
+        rest=(Span(" " * indent),),
+    )
+    rows = rows or [lead]
+    if right and look.width - width_of(right) < indent + 8:
+        rows = [*rows, clip(right, look.width)]
+    elif right:
+        gap = look.width - width_of(rows[0]) - width_of(right)
+        rows[0] = (*rows[0], Span(" " * gap), *right)
+    if len(rows) > OBJECT_ROWS and not expanded:
+        more = f"{look.glyphs.more} {words.count(len(rows) - OBJECT_ROWS, 'more line').replace('more lines', 'more lines')}, Ctrl+O show"
+        rows = [*rows[:OBJECT_ROWS], (Span(" " * indent), Span(more, "muted"))]
+    return rows
+
+
+def right_end(call: Call, look: Look) -> str:
+    """What is known at the right of the first line."""
+    if call.state in ("drafting", "waiting"):
+        return call.detail
+    if call.state == "running":
+        return words.clock(look.now - call.started_at) if call.started_at else ""
+    if call.state == "denied":
+        return call.denied_by or "by you"
+    if call.state in ("invalid", "skipped"):
+        return call.detail
+    if call.state == "outcome_unknown":
+        return call.detail or "result lost"
+    if call.state == "timed_out":
+        return f"after {call.duration_s:.0f} s"
+    if call.state == "ended":
+        return " · ".join([call.terminal, call.detail, words.clock(call.duration_s)])
+    parts = [*_facts(call, look), words.duration(call.duration_s)]
+    if call.state == "yielded":
+        live = max(look.now - call.started_at, 0) if look.now else call.duration_s
+        parts = [call.terminal, "live", words.clock(live)]
+    if call.by_person and not call.to_model:
+        parts = ["not shown to the model", *_facts(call, look)]
+    return " · ".join(part for part in parts if part)
+
+
+def _facts(call: Call, look: Look) -> list[str]:
+    outcome = call.outcome
+    if outcome is None:
+        return []
+    if outcome.signal and call.state != "interrupted":
+        return [f"signal {outcome.signal}"]
+    if outcome.exit_code is not None and call.state != "interrupted":
+        return [f"exit {outcome.exit_code}"]
+    if look.narrow or call.state != "succeeded":
+        return []
+    data = outcome.data
+    if call.tool == "search_files" and "matches" in data:
+        facts = f"{data['matches']} {'match' if data['matches'] == 1 else 'matches'}"
+        return [
+            f"{facts}, {words.count(data['files'], 'file')}" if isinstance(data.get("files"), int) else facts
+        ]
+    for key, noun in (("lines", "line"), ("entries", "entry")):
+        if isinstance(data.get(key), int):
+            return [words.count(data[key], noun).replace("entrys", "entries")]
+    return []
+
+
+def _output(call: Call, expanded: bool, look: Look) -> list[Line]:
+    shown = _shown_rows(call, expanded, look)
+    lines, total = _lines(call)
+    if not shown or not lines:
+        return []
+    tail = lines[-shown:]
+    rows: list[Line] = []
+    if total > len(tail) and (expanded or not call.state == "succeeded"):
+        text = f"{look.glyphs.earlier} {words.count(total - len(tail), 'earlier line')}"
+        rows.append((Span("  "), Span(text, "muted")))
+    bar = (Span("  "), Span(look.glyphs.output + " ", "rule"))
+    for text in tail:
+        spans = untrusted(text)
+        if expanded:
+            rows += wrap(spans, look.width, first=bar, rest=bar) or [bar]
+        else:
+            rows.append((*bar, *clip(spans, look.width - width_of(bar), look.glyphs.more)))
+    return rows
+
+
+def _shown_rows(call: Call, expanded: bool, look: Look) -> int:
+    if expanded:
+        return 400
+    if call.state == "running":
+        return 3 if look.low else RUNNING_ROWS
+    failed = call.state in ("failed", "timed_out", "interrupted", "invalid", "outcome_unknown")
+    if look.output == "never" or (look.output == "failed" and not failed):
+        return 0
+    if call.state in ("denied", "skipped"):
+        return 0
+    if failed:
+        return FAILED_ROWS
+    return 0 if call.tool in _QUIET and look.output != "always" else DONE_ROWS
+
+
+def _lines(call: Call) -> tuple[list[str], int]:
+    if call.output.total:
+        return list(call.output.lines), call.output.total
+    if call.outcome is None or not call.is_over:
+        return [], 0
+    shown = call.outcome.data.get("output")
+    text = (
+        shown
+        if isinstance(shown, str)
+        else ""
+        if call.tool == "exec_command" and call.state == "succeeded"
+        else call.outcome.text
+    )
+    lines = text.rstrip("\n").split("\n") if text.strip() else []
+    return lines, len(lines)
+
+
+def _after(call: Call, expanded: bool, look: Look) -> list[Line]:
+    glyphs = look.glyphs
+    rows: list[Line] = []
+    if call.state == "running" and call.last_output_at and look.now - call.last_output_at > SILENT_S:
+        rows.append(
+            (Span("  "), Span(f"no output for {words.clock(look.now - call.last_output_at)}", "muted"))
+        )
+    if call.outcome is not None and call.outcome.denial:
+        rows += _noted(glyphs.sandbox, f"sandbox: {call.outcome.denial}", "attention", look)
+    if call.feedback:
+        rows += _noted(glyphs.steer, f"you said: {call.feedback}", "text", look)
+    if call.edited:
+        rows += _noted(glyphs.steer, f"edited by you; the model asked for: {call.edited}", "text", look)
+    rows += changes_lines(call.changes, look, partial=call.state == "interrupted")
+    if call.external:
+        spans = [
+            Span("external, meanwhile: ", "external"),
+            *changed.joined(call.external, own_words(" · ", glyphs), "external"),
+        ]
+        rows += wrap(
+            [*spans, Span(" (not by this call)", "muted")],
+            look.width,
+            first=_mark(glyphs.changes, "external"),
+            rest=(Span("  "),),
+        )
+    if call.uncovered:
+        rows += _noted(
+            glyphs.notice, f"not covered by undo: {', '.join(call.uncovered[:4])}", "attention", look
+        )
+    if expanded and call.checkpoint_id:
+        rows.append((Span("  "), *untrusted(f"checkpoint {call.checkpoint_id} before", "muted")))
+    return rows
+
+
+def changes_lines(changes: Sequence[FileChange], look: Look, *, partial: bool = False) -> list[Line]:
+    """The changed-files line under a card."""
+    if not changes:
+        return []
+    separator = own_words(" · ", look.glyphs)
+    spans = [Span(f"{changed.files(changes)}: "), *changed.joined(changes, separator)]
+    if partial:
+        spans.append(Span(" (may be partial)", "muted"))
+    return wrap(spans, look.width, first=_mark(look.glyphs.changes, "text"), rest=(Span("  "),))
+
+
+def _mark(glyph: str, role: str) -> Line:
+    return (Span("  "), Span(glyph + " ", role))
+
+
+def _noted(glyph: str, text: str, role: str, look: Look) -> list[Line]:
+    first = _mark(glyph, role)
+    return wrap(untrusted(text, role), look.width, first=first, rest=(Span(" " * width_of(first)),))
+
+
+def shown_arguments(tool: str, arguments: str) -> str:
+    """What to name when the engine gave no object: the command or path inside the arguments."""
+    try:
+        data = json.loads(arguments)
+    except ValueError:
+        return arguments[:200]
+    if not isinstance(data, dict):
+        return arguments[:200]
+    for key in ("cmd", "path", "pattern", "question", "chars"):
+        if isinstance(data.get(key), str):
+            return str(data[key])
+    return tool

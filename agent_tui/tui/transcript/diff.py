@@ -1,0 +1,228 @@
+"""Unified diffs to lines: numbered, with `+` and `-` in the text, unified or side by side."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Literal
+
+from agent_tui.tui.transcript import code
+from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, untrusted, width_of, wrap
+from agent_tui.tui.transcript.look import Look
+
+RowKind = Literal["@", " ", "+", "-"]
+_HUNK = re.compile(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)$")
+
+
+@dataclass(slots=True)
+class Row:
+    """One row of a hunk; `number` is that of the new file, for removed rows of the old one."""
+
+    kind: RowKind
+    number: int
+    text: str
+
+
+@dataclass(slots=True)
+class FileDiff:
+    """The diff of one file; `note` stands in place of rows for binary files, modes and links."""
+
+    path: str
+    kind: str = "M"
+    note: str = ""
+    rows: list[Row] = field(default_factory=list)
+
+    @property
+    def added(self) -> int:
+        """Added lines."""
+        return sum(row.kind == "+" for row in self.rows)
+
+    @property
+    def removed(self) -> int:
+        """Removed lines."""
+        return sum(row.kind == "-" for row in self.rows)
+
+
+def parse(text: str) -> list[FileDiff]:
+    """The files of a unified diff, with or without git's extended headers."""
+    files: list[FileDiff] = []
+    old, new = 0, 0
+    old_name, in_hunk, header_git = "", False, False
+    for line in text.split("\n"):
+        hunk = _HUNK.match(line)
+        if hunk:
+            old, new, in_hunk = int(hunk[1]), int(hunk[2]), True
+            if files:
+                files[-1].rows.append(Row("@", new, hunk[3]))
+        elif line.startswith("diff --git "):
+            files.append(FileDiff(_git_name(line)))
+            in_hunk, header_git = False, True
+        elif line.startswith("--- ") and not in_hunk:
+            old_name = _name(line[4:])
+        elif line.startswith("--- ") and _is_header(line):
+            old_name, in_hunk, header_git = _name(line[4:]), False, False
+        elif line.startswith("+++ ") and not in_hunk:
+            new_name = _name(line[4:])
+            if not header_git:
+                files.append(FileDiff(new_name or old_name))
+            _named(files[-1], old_name, new_name)
+        elif in_hunk and line[:1] in ("+", "-", " ") and files:
+            old, new = _row(files[-1], line, old, new)
+        elif files and not in_hunk:
+            _extended(files[-1], line)
+    return files
+
+
+def _is_header(line: str) -> bool:
+    """A `--- ` row inside a hunk is a header only when it names a side of a diff."""
+    return line.startswith(("--- a/", "--- /dev/null"))
+
+
+def _row(file: FileDiff, line: str, old: int, new: int) -> tuple[int, int]:
+    kind: RowKind = "+" if line[0] == "+" else "-" if line[0] == "-" else " "
+    file.rows.append(Row(kind, old if kind == "-" else new, line[1:].rstrip("\r")))
+    return old + (kind != "+"), new + (kind != "-")
+
+
+def _name(text: str) -> str:
+    name = text.split("\t", maxsplit=1)[0]
+    if name == "/dev/null":
+        return ""
+    return name[2:] if name[:2] in ("a/", "b/") else name
+
+
+def _git_name(line: str) -> str:
+    return line.rpartition(" b/")[2]
+
+
+def _named(file: FileDiff, old: str, new: str) -> None:
+    file.kind = "A" if not old else "D" if not new else file.kind
+    file.path = new or old
+
+
+def _extended(file: FileDiff, line: str) -> None:
+    if line.startswith("new file"):
+        file.kind = "A"
+    elif line.startswith("deleted file"):
+        file.kind = "D"
+    elif line.startswith("rename from "):
+        file.kind = "R"
+    elif line.startswith("old mode "):
+        file.kind, file.note = "X", f"mode {line[9:]}"
+    elif line.startswith("new mode "):
+        file.note = f"{file.note} → {line[9:]}"
+    elif line.startswith("Binary files"):
+        file.note = "binary"
+
+
+def heading(file: FileDiff) -> Line:
+    """` M slugify.py  +2 -1`."""
+    counts = file.note or " ".join(
+        part
+        for part in (
+            f"+{file.added}" if file.added or not file.removed else "",
+            f"-{file.removed}" if file.removed else "",
+        )
+        if part
+    )
+    return (
+        Span(f" {file.kind} ", "text"),
+        *untrusted(file.path, "strong", strict=True),
+        Span("  "),
+        *untrusted(counts, "muted"),
+    )
+
+
+def unified(files: Sequence[FileDiff], look: Look, *, wrapped: bool = False) -> list[Line]:
+    """All files, one below the other."""
+    result: list[Line] = []
+    for file in files:
+        if result:
+            result.append(BLANK)
+        result.append(heading(file))
+        result += rows(file, look, wrapped=wrapped)
+    return result
+
+
+def rows(file: FileDiff, look: Look, *, wrapped: bool = False) -> list[Line]:
+    """The rows of one file."""
+    syntax = _syntax(file)
+    result: list[Line] = []
+    for index, row in enumerate(file.rows):
+        if row.kind == "@":
+            result.append((Span("   @@ ", "muted"), *untrusted(row.text, "muted")))
+            continue
+        role = {"+": "add", "-": "remove", " ": "text"}[row.kind]
+        lead = (Span(f"{row.number:>5}  ", "muted"), Span(f"{row.kind} ", role))
+        body = [Span(text, _mixed(found, role)) for text, found in syntax[index]] or []
+        if wrapped:
+            result += wrap(body, look.width, first=lead, rest=(Span(" " * 9),)) or [lead]
+        else:
+            result.append((*lead, *clip(body, look.width - width_of(lead), look.glyphs.more)))
+    return result
+
+
+def _mixed(found: str, role: str) -> str:
+    """Syntax colours on unchanged rows only: on changed ones the colour says what changed."""
+    return found if role == "text" or found == "alarm" else role
+
+
+def _syntax(file: FileDiff) -> list[tuple[Span, ...]]:
+    language = code.language_of(file.path)
+    shown = code.highlighted("\n".join(row.text for row in file.rows), language)
+    if len(shown) == len(file.rows):
+        return list(shown)
+    return [tuple(untrusted(row.text)) for row in file.rows]
+
+
+def side_by_side(files: Sequence[FileDiff], look: Look, before: str, after: str) -> list[Line]:
+    """Old left, new right; from 120 columns."""
+    half = (look.width - 3) // 2
+    result: list[Line] = []
+    for number, file in enumerate(files):
+        if result:
+            result.append(BLANK)
+        result.append(heading(file))
+        if number == 0:
+            result.append(
+                _pair(
+                    list(untrusted(f"   {before}", "muted")),
+                    list(untrusted(f"  {after}", "muted")),
+                    half,
+                    look,
+                )
+            )
+        result += [
+            _pair(_side(left, half), _side(right, half), half, look) for left, right in _pairs(file.rows)
+        ]
+    return result
+
+
+def _pairs(rows: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
+    result: list[tuple[Row | None, Row | None]] = []
+    removed: list[Row] = []
+    added: list[Row] = []
+    for row in (*rows, Row("@", 0, "")):
+        if row.kind == "-":
+            removed.append(row)
+        elif row.kind == "+":
+            added.append(row)
+        else:
+            result += zip_longest(removed, added)
+            removed, added = [], []
+            if row.kind == " ":
+                result.append((row, row))
+    return result
+
+
+def _side(row: Row | None, half: int) -> list[Span]:
+    if row is None:
+        return []
+    role = {"+": "add", "-": "remove"}.get(row.kind, "text")
+    lead = [Span(f"{row.number:>5} ", "muted"), Span(f"{row.kind} ", role)]
+    return [*lead, *clip(untrusted(row.text, role), half - 8)]
+
+
+def _pair(left: list[Span], right: list[Span], half: int, look: Look) -> Line:
+    gap = Span(" " * max(half - width_of(left) + 1, 1))
+    return (*left, gap, Span(look.glyphs.output, "rule"), Span(" "), *right)

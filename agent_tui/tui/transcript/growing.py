@@ -1,0 +1,31 @@
+"""Markdown that is still being written: only the last, open block of it is rendered again."""
+
+from agent_tui.tui.transcript import markdown
+from agent_tui.tui.transcript.lines import BLANK, Line
+from agent_tui.tui.transcript.look import Look
+
+
+class Growing:
+    """Lines of a growing text at one look; cost of an update is that of its last block."""
+
+    def __init__(self, look: Look) -> None:
+        self.look = look
+        self._closed: list[Line] = []
+        self._offset = 0  # characters of the text that are in closed blocks
+
+    def update(self, text: str) -> list[Line]:
+        """All lines of `text`, which begins with the text of the last update."""
+        tail = text[self._offset :]
+        blocks = markdown.blocks(tail)
+        for block in blocks[:-1]:
+            self._add(markdown.lines_of(block.tokens, self.look))
+        if len(blocks) > 1:
+            self._offset += blocks[-1].start
+        last = markdown.lines_of(blocks[-1].tokens, self.look) if blocks else []
+        gap = [BLANK] if self._closed and last else []
+        return [*self._closed, *gap, *last]
+
+    def _add(self, rows: list[Line]) -> None:
+        if self._closed and rows:
+            self._closed.append(BLANK)
+        self._closed += rows

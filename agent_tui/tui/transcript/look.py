@@ -1,0 +1,29 @@
+"""How blocks are to be drawn at this moment: width, glyphs, settings. Passed to every renderer."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from agent_tui.tui.glyphs import UNICODE, Glyphs
+
+OutputSetting = Literal["auto", "always", "failed", "never"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """Everything a renderer may depend on beside the block itself."""
+
+    width: int
+    glyphs: Glyphs = UNICODE
+    output: OutputSetting = "auto"
+    now: float = 0.0  # UTC seconds; only running blocks look at it
+    low: bool = False  # fewer than 20 rows
+
+    @property
+    def narrow(self) -> bool:
+        """Under 80 columns right ends lose counts of lines and matches."""
+        return self.width < 80
+
+    @property
+    def prose(self) -> int:
+        """Columns of running text: right margin 1, and never more than 100."""
+        return min(self.width - 1, 102)

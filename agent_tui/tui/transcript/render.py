@@ -1,0 +1,254 @@
+"""Blocks to lines, one function for each kind; pure."""
+
+from collections.abc import Callable
+from typing import Any
+
+from agent_tui.tui import words
+from agent_tui.tui.glyphs import own_words
+from agent_tui.tui.transcript import blocks, card
+from agent_tui.tui.transcript import changes as changed
+from agent_tui.tui.transcript.lines import BLANK, Line, Span, line, untrusted, width_of, wrap
+from agent_tui.tui.transcript.look import Look
+
+_INDENT: Line = (Span("  "),)
+
+
+def render(block: blocks.Block, look: Look) -> list[Line]:
+    """The lines of a block at this look, without the blank line before it."""
+    return _RENDERERS[type(block)](block, look)
+
+
+def _welcome(block: blocks.Welcome, look: Look) -> list[Line]:
+    head = [Span("agent-tui", "strong"), Span("  "), *untrusted(block.place, strict=True)]
+    if block.branch:
+        head += [Span("  branch "), *untrusted(block.branch, strict=True)]
+    text = "Say what you want done. It works in this directory, asks before anything risky, and every change can be taken back."
+    hint = "  @ names a file     ! runs a command     / lists commands     ? help"
+    return [
+        *wrap(head, look.prose, first=_INDENT, rest=_INDENT),
+        BLANK,
+        *wrap([Span(text)], min(look.prose, 80), first=_INDENT, rest=_INDENT),
+        BLANK,
+        *wrap([Span(hint, "muted")], look.width, first=_INDENT, rest=line("    ")),
+    ]
+
+
+def _user(block: blocks.UserMessage, look: Look) -> list[Line]:
+    lead = (Span(look.glyphs.user + " ", "accent"),)
+    right = [Span(block.right, "muted")] if block.right else []
+    first_room = look.width - (width_of(right) + 1 if right else 0)
+    rows = wrap(untrusted(block.text, "strong"), min(first_room, look.prose), first=lead, rest=_INDENT) or [
+        lead
+    ]
+    if right:
+        rows[0] = (*rows[0], Span(" " * (look.width - width_of(rows[0]) - width_of(right))), *right)
+    for image in block.images:
+        size = words.size(len(image.data) * 3 // 4)
+        rows.append(
+            (
+                Span("  " + look.glyphs.image + " ", "muted"),
+                *untrusted(f"{image.name or 'image'}  {size}", "muted"),
+            )
+        )
+    return rows
+
+
+def _reasoning(block: blocks.Reasoning, look: Look) -> list[Line]:
+    mark = look.glyphs.thought + " "
+    if block.live:
+        passed = words.clock(look.now - block.at) if block.at else ""
+        return [
+            (
+                Span(f"{mark}thinking {look.glyphs.more} {passed}", "muted"),
+                *(() if not block.expanded else ()),
+            ),
+            *_thoughts(block, look),
+        ]
+    facts = [f"{mark}thought for {block.seconds:.0f} s"]
+    if block.tokens:
+        facts.append(f"{words.tokens(block.tokens)} tokens")
+    if not block.text:
+        facts.append("text not given by the provider")
+    return [(Span(own_words(" · ", look.glyphs).join(facts), "muted"),), *_thoughts(block, look)]
+
+
+def _thoughts(block: blocks.Reasoning, look: Look) -> list[Line]:
+    if not block.expanded or not block.text:
+        return []
+    lead = (Span("  "), Span(look.glyphs.reasoning + " ", "muted"))
+    return wrap(untrusted(block.text.strip(), "muted"), look.prose, first=lead, rest=lead)
+
+
+def _answer(block: blocks.Answer, look: Look) -> list[Line]:
+    from agent_tui.tui.transcript import markdown
+
+    rows = markdown.render(block.text, look)
+    if block.interrupted:
+        rows.append((*_INDENT, Span("cut by the interrupt", "muted")))
+    return rows
+
+
+def _plan(block: blocks.Plan, look: Look) -> list[Line]:
+    done = sum(step.status == "completed" for step in block.steps)
+    separator = own_words(" · ", look.glyphs)
+    rows: list[Line] = [
+        (Span(look.glyphs.plan + " ", "accent"), Span(f"plan{separator}{done} of {len(block.steps)} done"))
+    ]
+    marks = {"completed": "[x] ", "in_progress": "[>] ", "pending": "[ ] "}
+    steps = [step for step in block.steps if not look.low or step.status == "in_progress"]
+    for step in steps:
+        current = step.status == "in_progress"
+        lead = (Span("  " + marks[step.status], "text"),)
+        room = look.width - (4 if current else 0)
+        wrapped = wrap(
+            untrusted(step.text, "strong" if current else "text"), room, first=lead, rest=line("      ")
+        )
+        if current and wrapped:
+            gap = look.width - width_of(wrapped[0]) - 3
+            wrapped[0] = (*wrapped[0], Span(" " * gap), Span("now", "accent"))
+        rows += wrapped
+    return rows
+
+
+def _compaction(block: blocks.Compaction, look: Look) -> list[Line]:
+    separator = own_words(" · ", look.glyphs)
+    if block.failed:
+        text = f"compaction failed{separator}the view is as before"
+        rows = wrap(
+            [Span(text), *untrusted(f": {block.detail}" if block.detail else "")],
+            look.width,
+            first=(Span(look.glyphs.notice + " ", "attention"),),
+            rest=_INDENT,
+        )
+        return rows
+    arrow = "->" if look.glyphs.ascii else "→"
+    head = f"compacted{separator}view {words.tokens(block.before)} {arrow} {words.tokens(block.after)} tokens"
+    rows = wrap([Span(head)], look.width, first=(Span(look.glyphs.compacted + " ", "accent"),), rest=_INDENT)
+    rows += _labelled(
+        "hidden", f"{words.count(block.hidden_units, 'exchange')}; nothing is deleted, Ctrl+T shows all", look
+    )
+    if block.shortened:
+        rows += _labelled(
+            "shortened", f"{words.count(block.shortened, 'result')} that newer ones replace", look
+        )
+    for text in block.detail.splitlines():
+        label, found, rest = text.partition(": ")
+        rows += _labelled(label, rest, look) if found and len(label) <= 10 else _labelled("", text, look)
+    return rows
+
+
+def _labelled(label: str, text: str, look: Look) -> list[Line]:
+    return wrap(untrusted(text), look.width, first=(Span(f"  {label:<10} ", "muted"),), rest=line(" " * 13))
+
+
+def _rolled_back(block: blocks.RolledBack, look: Look) -> list[Line]:
+    separator = own_words(" · ", look.glyphs)
+    if block.is_redo:
+        rows = wrap(
+            [Span(f"redone{separator}{changed.files(block.changed)} are back as they were")],
+            look.width,
+            first=(Span(look.glyphs.redo + " ", "accent"),),
+            rest=_INDENT,
+        )
+    else:
+        what = {"both": "files and conversation", "files": "files", "conversation": "conversation"}[
+            block.mode
+        ]
+        rows = wrap(
+            [Span(f"rolled back{separator}{what}{separator}"), *untrusted(f"checkpoint {block.target}")],
+            look.width,
+            first=(Span(look.glyphs.rollback + " ", "accent"),),
+            rest=_INDENT,
+        )
+    if block.changed:
+        spans = [Span(f"{changed.files(block.changed)}: "), *changed.joined(block.changed, separator)]
+        rows += wrap(spans, look.width, first=_INDENT, rest=_INDENT)
+    kept = (
+        [
+            f"kept yours: {', '.join(block.kept[:4])}"
+            + (f" + {len(block.kept) - 4} more" if len(block.kept) > 4 else "")
+        ]
+        if block.kept
+        else []
+    )
+    if block.has_draft:
+        kept.append("your message is back in the editor")
+    if kept:
+        rows += wrap(untrusted(separator.join(kept), strict=True), look.width, first=_INDENT, rest=_INDENT)
+    if block.mode != "conversation" and not block.is_redo:
+        rows += _verified(block, look)
+        rows += wrap(
+            [Span(f"/redo takes this back until your next message; later: rollback {block.undo}", "muted")],
+            look.width,
+            first=_INDENT,
+            rest=_INDENT,
+        )
+    return rows
+
+
+def _verified(block: blocks.RolledBack, look: Look) -> list[Line]:
+    total = len(block.changed)
+    rows: list[Line] = []
+    if block.mismatches:
+        text = f"{len(block.mismatches)} of {total} paths differ: {', '.join(block.mismatches[:4])}"
+        rows += wrap(
+            untrusted(text, "attention", strict=True),
+            look.width,
+            first=(Span("  ! ", "attention"),),
+            rest=line("    "),
+        )
+    elif total:
+        rows.append((*_INDENT, Span(f"verified: {total} of {total} paths equal the checkpoint", "muted")))
+    if block.markers:
+        rows += wrap(
+            untrusted(f"merged with conflict markers: {', '.join(block.markers)}", "attention", strict=True),
+            look.width,
+            first=(Span("  ! ", "attention"),),
+            rest=line("    "),
+        )
+    return rows
+
+
+def _turn_end(block: blocks.TurnEnd, look: Look) -> list[Line]:
+    separator = own_words(" · ", look.glyphs)
+    role = {"end": "ok", "failed": "error", "interrupted": "error"}[block.glyph]
+    spans = untrusted(own_words(block.words, look.glyphs), "strong")
+    facts = [words.count(block.steps, "step"), words.clock(block.duration_s)]
+    if block.cost_usd is not None:
+        facts.append(words.money(block.cost_usd))
+    spans.append(Span(separator + separator.join(facts)))
+    if block.changes:
+        spans += [Span(f"{separator}{changed.files(block.changes)}: "), *changed.joined(block.changes, ", ")]
+    if block.last_check:
+        spans += untrusted(f"{separator}last check {block.last_check}")
+    return wrap(spans, look.width, first=(Span(getattr(look.glyphs, block.glyph) + " ", role),), rest=_INDENT)
+
+
+def _notice(block: blocks.Notice, look: Look) -> list[Line]:
+    role = "muted" if block.information else "error" if block.ended else "attention"
+    lead = (Span((look.glyphs.failed if block.ended else look.glyphs.notice) + " ", role),)
+    return wrap(untrusted(block.text), look.prose, first=lead, rest=_INDENT) or [lead]
+
+
+def _muted(block: blocks.Muted, look: Look) -> list[Line]:
+    return wrap(
+        [Span(block.text, "muted")],
+        look.width,
+        first=(Span(look.glyphs.hidden + " ", "muted"),),
+        rest=_INDENT,
+    )
+
+
+_RENDERERS: dict[type[blocks.Block], Callable[[Any, Look], list[Line]]] = {
+    blocks.Welcome: _welcome,
+    blocks.UserMessage: _user,
+    blocks.Reasoning: _reasoning,
+    blocks.Answer: _answer,
+    blocks.Card: card.render,
+    blocks.Plan: _plan,
+    blocks.Compaction: _compaction,
+    blocks.RolledBack: _rolled_back,
+    blocks.TurnEnd: _turn_end,
+    blocks.Notice: _notice,
+    blocks.Muted: _muted,
+}

@@ -1,0 +1,239 @@
+"""The one view that draws the transcript: a virtual list of lines over rendered blocks.
+
+There is no global coordinate: the view is anchored at (block, row), so the cost of a key, a piece
+of text or a resize depends on the height of the screen and never on the length of the transcript.
+Rendered blocks are kept for what is near; the text of all blocks stays.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import replace
+
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from agent_tui.tui import paint
+from agent_tui.tui.transcript import render
+from agent_tui.tui.transcript.blocks import Answer, Block
+from agent_tui.tui.transcript.growing import Growing
+from agent_tui.tui.transcript.lines import Line, Span
+from agent_tui.tui.transcript.look import Look
+
+KEPT_BLOCKS = 400  # rendered blocks kept; about ten screens of short blocks each way
+
+
+class Transcript(Widget):
+    """Draws blocks and scrolls over them; it never changes one."""
+
+    DEFAULT_CSS = "Transcript { height: 1fr; }"
+
+    class Scrolled(Message):
+        """The view moved or new lines came below it."""
+
+    def __init__(self, look: Callable[[int], Look], theme: Callable[[], str]) -> None:
+        super().__init__()
+        self.blocks: list[Block] = []
+        self.following = True
+        self.new_lines = 0  # that came below while the reader is scrolled up
+        self.picked: int | None = None
+        self._look = look
+        self._theme = theme
+        self._top = (0, 0)  # block and row at the top of the view, when not following
+        self._screen: list[Strip] = []
+        self._cache: OrderedDict[int, tuple[int, int, list[Strip]]] = OrderedDict()
+        self._growing: dict[int, Growing] = {}
+
+    # --- content -------------------------------------------------------------------------------
+
+    def add(self, block: Block) -> None:
+        """Put a block at the end."""
+        self.blocks.append(block)
+        if not self.following:
+            self.new_lines += len(self._rows(len(self.blocks) - 1))
+        self.update_view()
+
+    def changed(self, block: Block) -> None:
+        """Draw a block again after it was touched."""
+        if not self.following and self.blocks and self.blocks[-1] is block:
+            old = self._cache.get(id(block))
+            grown = len(self._rows(len(self.blocks) - 1)) - (len(old[2]) if old else 0)
+            self.new_lines += max(grown, 0)
+        self.update_view()
+
+    def replace_all(self, blocks: list[Block]) -> None:
+        """Show other blocks, such as after a rollback."""
+        self.blocks = blocks
+        self._forget()
+        self.picked = None
+        self.follow()
+
+    def repaint(self) -> None:
+        """Draw everything again: another theme, width or setting."""
+        self._forget()
+        self.update_view()
+
+    def _forget(self) -> None:
+        self._cache.clear()
+        self._growing.clear()
+
+    # --- rows ----------------------------------------------------------------------------------
+
+    def _rows(self, index: int) -> list[Strip]:
+        """The strips of a block with the blank line before it, from the cache where possible."""
+        block = self.blocks[index]
+        key, width = id(block), self.size.width
+        kept = self._cache.get(key)
+        if kept is not None and kept[0] == block.revision and kept[1] == width and index != self.picked:
+            self._cache.move_to_end(key)
+            return kept[2]
+        look = self._look(width)
+        lines = self._picked_lines(index, look) if index == self.picked else self._lines(block, look)
+        if index and lines and not block.tight:
+            lines = [(), *lines]
+        rows = paint.strips(lines, width, self._theme())
+        if index != self.picked:
+            self._cache[key] = (block.revision, width, rows)
+            if len(self._cache) > KEPT_BLOCKS:
+                self._cache.popitem(last=False)
+        return rows
+
+    def _lines(self, block: Block, look: Look) -> list[Line]:
+        if not (isinstance(block, Answer) and block.live):
+            self._growing.pop(id(block), None)
+            return render.render(block, look)
+        growing = self._growing.get(id(block))
+        if growing is None or growing.look.width != look.width:
+            growing = self._growing[id(block)] = Growing(look)
+        return growing.update(block.text)
+
+    def _picked_lines(self, index: int, look: Look) -> list[Line]:
+        first, *rest = self._lines(self.blocks[index], replace(look, width=look.width - 2)) or [()]
+        keys = (Span("  d diff · Enter fold · y copy · b back to before this · Esc leave", "accent"),)
+        return [(Span("> ", "accent"), *first), *rest, keys]
+
+    def update_view(self) -> None:
+        """Compute what is on the screen and repaint only the rows that differ."""
+        width, height = self.size
+        if not width or not height:
+            return
+        rows = self._from_end(height) if self.following else self._from_top(height)
+        blank = paint.strip((), width, self._theme())
+        rows += [blank] * (height - len(rows))
+        old, self._screen = self._screen, rows
+        if len(old) != len(rows):
+            self.refresh()
+            return
+        differing = [
+            y
+            for y, (before, after) in enumerate(zip(old, rows, strict=True))
+            if before is not after and before != after
+        ]
+        if differing:
+            self.refresh(Region(0, differing[0], width, differing[-1] - differing[0] + 1))
+
+    def _from_end(self, height: int) -> list[Strip]:
+        pieces: list[list[Strip]] = []
+        missing, index = height, len(self.blocks)
+        while missing > 0 and index > 0:
+            index -= 1
+            rows = self._rows(index)
+            pieces.append(rows[-missing:])
+            self._top = (index, max(len(rows) - missing, 0))
+            missing -= len(rows)
+        return [row for piece in reversed(pieces) for row in piece]
+
+    def _from_top(self, height: int) -> list[Strip]:
+        result: list[Strip] = []
+        index, row = self._top
+        while len(result) < height and index < len(self.blocks):
+            result += self._rows(index)[row:]
+            index, row = index + 1, 0
+        if len(result) < height:  # the end is in view: the view follows again
+            self.following, self.new_lines = True, 0
+            self.post_message(self.Scrolled())
+            return self._from_end(height)
+        return result[:height]
+
+    def render_line(self, y: int) -> Strip:
+        return self._screen[y] if y < len(self._screen) else Strip.blank(self.size.width)
+
+    def on_resize(self) -> None:
+        self._screen = []
+        self.update_view()
+
+    # --- scrolling -----------------------------------------------------------------------------
+
+    def scroll_lines(self, count: int) -> None:
+        """Move by lines, negative towards the oldest."""
+        if count < 0:
+            self._up(-count)
+        elif not self.following:
+            self._down(count)
+        self.update_view()
+        self.post_message(self.Scrolled())
+
+    def _up(self, count: int) -> None:
+        index, row = self._top
+        if self.following:
+            self.following, self.new_lines = False, 0
+        while count > 0 and (index or row):
+            if row == 0:
+                index -= 1
+                row = len(self._rows(index))
+            step = min(count, row)
+            row, count = row - step, count - step
+        self._top = (index, row)
+
+    def _down(self, count: int) -> None:
+        index, row = self._top
+        while count > 0 and index < len(self.blocks):
+            left = len(self._rows(index)) - row
+            if count < left:
+                row, count = row + count, 0
+            else:
+                index, row, count = index + 1, 0, count - left
+        self._top = (index, row)
+
+    def follow(self) -> None:
+        """Go to the newest and stay there."""
+        self.following, self.new_lines = True, 0
+        self.update_view()
+        self.post_message(self.Scrolled())
+
+    def to_oldest(self) -> None:
+        """Go to the first line."""
+        self.following, self._top = False, (0, 0)
+        self.update_view()
+        self.post_message(self.Scrolled())
+
+    def pick(self, index: int | None) -> None:
+        """Mark a block, and bring it into view."""
+        self.picked = index
+        if index is not None:
+            self._reveal(index)
+        self.update_view()
+
+    def _reveal(self, index: int) -> None:
+        if self.following and index >= self._top[0] and (index > self._top[0] or self._top[1] == 0):
+            return
+        if not self.following and index > self._top[0]:
+            shown, at = 0, self._top[0]
+            while at <= index and shown <= self.size.height:
+                shown += len(self._rows(at))
+                at += 1
+            if shown - self._top[1] <= self.size.height:
+                return
+        self.following, self._top = False, (index, 0)
+
+    def block_at(self, y: int) -> Block | None:
+        """The block drawn at a row of the screen."""
+        index, row = self._top
+        y += row
+        while index < len(self.blocks):
+            rows = len(self._rows(index))
+            if y < rows:
+                return self.blocks[index]
+            y, index = y - rows, index + 1
+        return None

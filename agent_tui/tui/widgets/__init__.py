@@ -1,0 +1,1 @@
+"""The fixed parts of the screen. A widget never calls the engine, it posts a message."""

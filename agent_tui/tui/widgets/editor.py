@@ -1,0 +1,174 @@
+"""The input editor: many lines, history, pastes; it posts what a key means and calls nobody."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from agent_tui.tui.widgets.history import History
+from agent_tui.tui.widgets.pastes import Pastes
+from agent_tui.tui.widgets.text_area import PlainTextArea
+
+# Keys whose meaning the app decides; see screens.md 5.2.
+ACTS = {
+    "enter": "send",
+    "tab": "queue",
+    "shift+tab": "answer_prompt",
+    "ctrl+s": "steer_now",
+    "ctrl+enter": "steer_now",
+    "escape": "escape",
+    "alt+up": "edit_pending",
+    "alt+down": "edit_pending_next",
+    "ctrl+r": "search_history",
+    "ctrl+g": "external_editor",
+    "ctrl+v": "paste_image",
+}
+NEW_LINE = ("ctrl+j", "shift+enter", "alt+enter")
+
+
+class Editor(PlainTextArea):
+    """Grows to a third of the screen."""
+
+    DEFAULT_CSS = "Editor { width: 1fr; max-height: 33vh; min-height: 1; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+w,alt+backspace", "kill_word", show=False),
+        Binding("ctrl+u", "kill_to_start", show=False),
+        Binding("ctrl+k", "kill_to_end", show=False),
+        Binding("ctrl+y", "yank", show=False),
+    ]
+
+    @dataclass
+    class Act(Message):
+        """A key with a meaning outside the editor."""
+
+        name: str
+
+    class Typed(Message):
+        """A key went to the draft."""
+
+    def __init__(self, history: History) -> None:
+        super().__init__()
+        self.past = history
+        self.pastes = Pastes()
+        self.list_keys: frozenset[str] = frozenset()  # keys that an open list takes
+        self._killed = ""
+
+    @property
+    def draft(self) -> str:
+        """The text as it would be sent."""
+        return self.pastes.expanded(self.text)
+
+    def clear_draft(self) -> None:
+        """Empty, with its pastes."""
+        self.set_text("")
+        self.pastes.clear()
+        self.past.stop()
+
+    def add_paragraph(self, text: str) -> None:
+        """Text that comes back, as a paragraph before what is being written."""
+        self.set_text(f"{text}\n\n{self.text}" if self.text.strip() else text)
+
+    async def _on_key(self, event: events.Key) -> None:
+        key = _normal(event)
+        act = self._act_of(key)
+        if act:
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Act(act))
+            return
+        if key in NEW_LINE or (key == "enter" and self._continues()):
+            event.stop()
+            event.prevent_default()
+            self._break_line()
+        elif key in ("up", "down", "ctrl+p", "ctrl+n") and self._step(key):
+            event.stop()
+            event.prevent_default()
+        else:
+            await super()._on_key(event)
+        self.post_message(self.Typed())
+
+    def _act_of(self, key: str) -> str:
+        if key in self.list_keys:
+            return f"list_{key}"
+        if key in ACTS and not (key == "enter" and self._continues()):
+            return ACTS[key]
+        if not self.text:
+            return {
+                "question_mark": "help",
+                "up": "edit_pending_or_history",
+                "home": "oldest",
+                "end": "newest",
+                "ctrl+d": "quit",
+            }.get(key, "")
+        return ""
+
+    def _continues(self) -> bool:
+        """A backslash before the caret makes Enter a line break, where Shift+Enter does not arrive."""
+        row, column = self.cursor_location
+        return self.document.get_line(row)[:column].endswith("\\")
+
+    def _break_line(self) -> None:
+        row, column = self.cursor_location
+        start = (row, column - 1) if self._continues() else (row, column)
+        self._replace_via_keyboard("\n", start, (row, column))
+
+    def _step(self, key: str) -> bool:
+        older = key in ("up", "ctrl+p")
+        if (key == "up" and not self.cursor_at_first_line) or (
+            key == "down" and not self.cursor_at_last_line
+        ):
+            return False
+        text = self.past.older(self.text) if older else self.past.newer()
+        if text is None:
+            return key.startswith("ctrl")
+        self.set_text(text)
+        return True
+
+    def history_older(self) -> None:
+        """Up in an empty editor with nothing pending."""
+        self._step("up")
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self.insert_paste(event.text)
+
+    def insert_paste(self, text: str) -> None:
+        """One insertion, whatever its length; never a key."""
+        self._replace_via_keyboard(self.pastes.take(text), *self.selection)
+        self.post_message(self.Typed())
+
+    # --- kill and yank -------------------------------------------------------------------------
+
+    def _kill(self, start: tuple[int, int], end: tuple[int, int]) -> None:
+        self._killed = self.get_text_range(*sorted((start, end))) or self._killed
+        self._delete_via_keyboard(start, end)
+
+    def action_kill_word(self) -> None:
+        """Ctrl+W."""
+        self._kill(self.get_cursor_word_left_location(), self.cursor_location)
+
+    def action_kill_to_start(self) -> None:
+        """Ctrl+U."""
+        self._kill((self.cursor_location[0], 0), self.cursor_location)
+
+    def action_kill_to_end(self) -> None:
+        """Ctrl+K; at the end of a line it takes the break."""
+        row, column = self.cursor_location
+        length = len(self.document.get_line(row))
+        last = row + 1 >= self.document.line_count
+        self._kill((row, column), (row, length) if column < length or last else (row + 1, 0))
+
+    def action_yank(self) -> None:
+        """Ctrl+Y."""
+        self._replace_via_keyboard(self._killed, *self.selection)
+
+
+def _normal(event: events.Key) -> str:
+    """One name for each key: modifyOtherKeys sends Enter as `ctrl+` and a carriage return."""
+    key = event.key
+    if key.endswith(("+\r", "+carriage_return")):
+        return key.rpartition("+")[0] + "+enter"
+    return key

@@ -1,0 +1,40 @@
+"""The input inside a prompt: feedback, an edited command, a free answer."""
+
+from dataclasses import dataclass
+
+from textual import events
+from textual.message import Message
+
+from agent_tui.tui.widgets.text_area import PlainTextArea
+
+
+class LineInput(PlainTextArea):
+    """Enter sends, Ctrl+J breaks the line, Esc leaves."""
+
+    DEFAULT_CSS = "LineInput { margin: 0 1 0 4; max-height: 6; }"
+
+    @dataclass
+    class Submitted(Message):
+        """Enter."""
+
+        text: str
+
+    class Left(Message):
+        """Esc."""
+
+    def load(self, text: str) -> None:
+        """Begin with this text, without undo into the one before."""
+        self.load_text(text)
+        self.move_cursor(self.document.end)
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key in ("enter", "escape"):
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Submitted(self.text) if event.key == "enter" else self.Left())
+        elif event.key in ("ctrl+j", "shift+enter", "alt+enter"):
+            event.stop()
+            event.prevent_default()
+            self.insert("\n")
+        else:
+            await super()._on_key(event)

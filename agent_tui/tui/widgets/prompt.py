@@ -1,0 +1,310 @@
+"""The inline prompt: draws a form, takes keys only while armed, posts the answer."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import monotonic
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+
+from agent_tui.tui.forms import form as forms
+from agent_tui.tui.transcript.lines import Line, Span
+from agent_tui.tui.transcript.look import Look
+from agent_tui.tui.widgets.arming import Arming
+from agent_tui.tui.widgets.line_input import LineInput
+from agent_tui.tui.widgets.pane import Pane
+
+
+class Prompt(Vertical, can_focus=True):
+    """One question at a time; hidden while there is none."""
+
+    DEFAULT_CSS = """
+    Prompt { height: auto; display: none; }
+    Prompt LineInput { display: none; }
+    Prompt.-writing LineInput { display: block; }
+    """
+
+    @dataclass
+    class Answered(Message):
+        """The person answered; the form said with what."""
+
+        form: forms.Form
+        effect: forms.Send | forms.Act
+
+    class Armed(Message):
+        """The prompt takes keys now, or no longer does."""
+
+    @dataclass
+    class Step(Message):
+        """`[` or `]`: another of several questions."""
+
+        by: int
+
+    class ToEditor(Message):
+        """The person turned to the editor."""
+
+    def __init__(
+        self, look: Callable[[int], Look], theme: Callable[[], str], clock: Callable[[], float] = monotonic
+    ) -> None:
+        super().__init__()
+        self.form: forms.Form | None = None
+        self.armed = False
+        self.draft = False
+        self._look = look
+        self._theme = theme
+        self._clock = clock
+        self._arming = Arming(clock())
+        self._pane = Pane()
+        self._input = LineInput()
+        self._hint = Pane()
+        self._position = ""
+        self._others: Sequence[Line] = ()
+        self._scroll = 0
+        self._seen = 0
+        self._selected = -1
+        self._room = 17
+        self._compact = False
+
+    def compose(self) -> ComposeResult:
+        yield self._pane
+        yield self._input
+        yield self._hint
+
+    # --- what is shown -------------------------------------------------------------------------
+
+    def ask(self, form: forms.Form | None, *, position: str = "", others: Sequence[Line] = ()) -> None:
+        """Show a form, another one, or none."""
+        if form is not self.form:
+            self._scroll, self._seen, self._selected = 0, 0, -1
+            self.form = form
+            self._redrawn()
+        self._position, self._others = position, others
+        self.display = form is not None
+        if form is None:
+            self.armed = False
+            self._close_input()
+        else:
+            self.draw()
+
+    def fit(self, room: int, *, compact: bool) -> None:
+        """How many rows it may take."""
+        if (room, compact) != (self._room, self._compact):
+            self._room, self._compact = room, compact
+            self.draw()
+
+    def draw(self) -> None:
+        """Compute the lines again."""
+        if self.form is None or not self.is_mounted:
+            return None
+        look = self._look(self.size.width or self.app.size.width)
+        writing = self.form.writing
+        drawn = forms.draw(
+            self.form, look, position=self._position, armed=self.armed, draft=self.draft,
+            room=self._room - (4 if writing else 0), scroll=self._scroll, seen=self._seen,
+            selected=self._selected, compact=self._compact, others=self._others,
+        )  # fmt: skip
+        if drawn.shown_to > self._seen:
+            self._seen = drawn.shown_to
+            if self._seen >= drawn.object_rows > 0:
+                return self.draw()
+        for pane in (self._pane, self._hint):
+            pane.set_theme(self._theme())
+        lines = drawn.lines
+        if writing is not None:
+            lines = [*lines, (), (Span("  " + writing.title, "muted"),)]
+        self._pane.show(lines)
+        self._show_writing(writing)
+        return None
+
+    def _show_writing(self, writing: forms.Writing | None) -> None:
+        if writing is None:
+            self._close_input()
+            self._hint.show([()] if not self._compact else [])
+        elif not self.has_class("-writing"):
+            self.add_class("-writing")
+            self._input.load(writing.text)
+            self._input.focus()
+            self._hint.show([(), (Span("    " + writing.hint, "muted"),)])
+
+    def _close_input(self) -> None:
+        if self.has_class("-writing"):
+            self.remove_class("-writing")
+            if self._input.has_focus:
+                self.focus()
+
+    def seen_to_end(self) -> None:
+        """The whole object was read in full view."""
+        self._seen = 1_000_000
+        self._redrawn()
+        self.draw()
+
+    # --- arming --------------------------------------------------------------------------------
+
+    def _redrawn(self) -> None:
+        self._arming.drawn(self._clock())
+        self._set_armed(False)
+        self._wait()
+
+    def typed(self, *, draft: bool) -> None:
+        """A key went to the editor."""
+        self.draft = draft
+        if self.form is None:
+            return
+        self._arming.key(self._clock())
+        self._set_armed(False)
+        self._wait()
+        self.draw()
+
+    def turn_to(self) -> None:
+        """Shift+Tab or a click."""
+        if self.form is not None:
+            self._arming.ask()
+            self._arm()
+
+    def _wait(self) -> None:
+        if self.form is not None and self.is_attached:
+            self.set_timer(self._arming.due_in(self._clock()) + 0.01, self._arm)
+
+    def _arm(self) -> None:
+        if self.form is not None and self._arming.is_armed(self._clock(), draft=self.draft):
+            self._set_armed(True)
+
+    def _set_armed(self, armed: bool) -> None:
+        if armed != self.armed:
+            self.armed = armed
+            self.draw()
+            self.post_message(self.Armed())
+
+    # --- keys ----------------------------------------------------------------------------------
+
+    def on_key(self, event: events.Key) -> None:
+        if self.form is None or self.form.writing is not None:
+            return
+        if event.key == "escape":
+            event.stop()
+            self.dismiss()
+            return
+        if not self.armed:
+            return
+        event.stop()
+        self._take(event.key, event.character)
+
+    def _take(self, key: str, character: str | None) -> None:
+        if self.form is None:
+            return
+        if key == "tab":
+            self._arming.leave(self._clock())
+            self._set_armed(False)
+            self.post_message(self.ToEditor())
+        elif key in ("up", "down"):
+            self._move(-1 if key == "up" else 1)
+        elif key in ("pageup", "pagedown", "home", "end", "j", "k", "space") and self._scrolls(key):
+            self._scroll_object(key)
+        elif key in ("left_square_bracket", "right_square_bracket", "left", "right"):
+            self.post_message(self.Step(-1 if key.startswith("left") and "right" not in key else 1))
+        elif key == "enter":
+            self._press_enter()
+        else:
+            self._press(self._letter(key, character))
+
+    def _scrolls(self, key: str) -> bool:
+        keys = {choice.key for choice in self.form.choices()} if self.form is not None else set()
+        return key not in keys
+
+    def _letter(self, key: str, character: str | None) -> str:
+        """The key, or for a digit the choice in that row where letters are not digits themselves."""
+        choices = self.form.choices() if self.form is not None else ()
+        keys = [choice.key for choice in choices]
+        if key.isdigit() and key not in keys and 0 < int(key) < len(keys):
+            return keys[int(key) - 1]
+        return key if key == "question_mark" else character or key
+
+    def _press_enter(self) -> None:
+        choices = self.form.choices() if self.form is not None else ()
+        if 0 <= self._selected < len(choices):
+            key = choices[self._selected].key
+            self._press({"Enter": "enter"}.get(key, key))
+        elif any(choice.key == "Enter" for choice in choices):
+            self._press("enter")
+
+    def _press(self, key: str) -> None:
+        form = self.form
+        if form is None:
+            return
+        if any(choice.key == key and choice.needs_end for choice in form.choices()) and self._is_locked():
+            self.draw()
+            return
+        before = self._shape()
+        effect = form.press(key)
+        if effect is not None:
+            self.post_message(self.Answered(form, effect))
+            return
+        if self._shape() != before:
+            self._selected = -1
+            self._redrawn()
+        self.draw()
+
+    def _shape(self) -> tuple[object, ...]:
+        form = self.form
+        return (form.title, form.writing, tuple(form.choices())) if form is not None else ()
+
+    def _is_locked(self) -> bool:
+        look = self._look(self.size.width)
+        return self.form is not None and self._seen < len(self.form.object(look))
+
+    def _move(self, by: int) -> None:
+        count = len(self.form.choices()) - 1 if self.form is not None else 0
+        if self._compact or not count:
+            self._scroll_object("down" if by > 0 else "up")
+            return
+        self._selected = (
+            (self._selected + by) % count if self._selected >= 0 else (0 if by > 0 else count - 1)
+        )
+        self.draw()
+
+    def _scroll_object(self, key: str) -> None:
+        steps = {
+            "pageup": -8,
+            "pagedown": 8,
+            "space": 8,
+            "home": -10_000,
+            "end": 10_000,
+            "j": 1,
+            "k": -1,
+            "up": -1,
+            "down": 1,
+        }
+        rows = len(self.form.object(self._look(self.size.width))) if self.form is not None else 0
+        self._scroll = max(min(self._scroll + steps[key], rows - 1), 0)
+        self.draw()
+
+    def dismiss(self) -> None:
+        """Esc: out of a sub-step, or the harmless answer; works unarmed as well."""
+        form = self.form
+        if form is None:
+            return
+        effect = form.dismiss()
+        if effect is not None:
+            self.post_message(self.Answered(form, effect))
+        else:
+            self._redrawn()
+            self.draw()
+
+    def on_line_input_submitted(self, message: LineInput.Submitted) -> None:
+        message.stop()
+        if self.form is None or self.form.writing is None:
+            return
+        form = self.form
+        effect = form.submit(message.text)
+        self._close_input()
+        if effect is not None:
+            self.post_message(self.Answered(form, effect))
+
+    def on_line_input_left(self, message: LineInput.Left) -> None:
+        message.stop()
+        self.dismiss()
+
+    def on_click(self) -> None:
+        self.turn_to()

@@ -1,0 +1,79 @@
+"""The toolkit's text area with what every input of ours shares: clusters, safe display, no extras."""
+
+from typing import ClassVar
+
+from rich.cells import split_graphemes
+from rich.text import Text
+from textual.binding import Binding, BindingType
+from textual.document._document import Location
+from textual.widgets import TextArea
+
+_SHOWN = {code: 0x2400 + code for code in range(0x20) if code != 0x09} | {0x7F: 0x2421}
+_SHOWN |= dict.fromkeys((*range(128, 160), 1564, 8206, 8207, *range(8234, 8239), *range(8294, 8298)), 65533)
+
+
+class PlainTextArea(TextArea):
+    """No border, no syntax, no blinking; one key removes one visible character."""
+
+    DEFAULT_CSS = """
+    PlainTextArea, PlainTextArea:focus {
+        border: none; padding: 0; background: $background; color: $foreground; height: auto;
+        scrollbar-size: 0 0;
+        & .text-area--cursor { color: $background; background: $foreground; text-style: none; }
+    }
+    PlainTextArea:ansi { & .text-area--cursor { color: ansi_default; background: ansi_default; text-style: reverse; } }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+underscore", "undo", show=False),
+        Binding("alt+z,ctrl+shift+z", "redo", show=False),
+        Binding("alt+d", "delete_word_right", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__(
+            soft_wrap=True,
+            show_line_numbers=False,
+            tab_behavior="focus",
+            compact=True,
+            highlight_cursor_line=False,
+        )
+        self.cursor_blink = False
+        self.match_cursor_bracket = False
+
+    def get_line(self, line_index: int) -> Text:
+        """The line as it may be shown: control characters as pictures of the same width."""
+        return Text(self.document.get_line(line_index).translate(_SHOWN), end="", no_wrap=True)
+
+    def get_cursor_left_location(self) -> Location:
+        row, column = super().get_cursor_left_location()
+        if row != self.cursor_location[0]:
+            return row, column
+        return row, max((start for start, _ in self._clusters(row) if start <= column), default=column)
+
+    def get_cursor_right_location(self) -> Location:
+        row, column = super().get_cursor_right_location()
+        if row != self.cursor_location[0]:
+            return row, column
+        return row, min((end for _, end in self._clusters(row) if end >= column), default=column)
+
+    def action_delete_left(self) -> None:
+        """Remove the cluster before the caret, or the selection."""
+        if self.selection.is_empty:
+            self._delete_via_keyboard(self.get_cursor_left_location(), self.cursor_location)
+        else:
+            super().action_delete_left()
+
+    def action_delete_right(self) -> None:
+        """Remove the cluster after the caret, or the selection."""
+        if self.selection.is_empty:
+            self._delete_via_keyboard(self.cursor_location, self.get_cursor_right_location())
+        else:
+            super().action_delete_right()
+
+    def _clusters(self, row: int) -> list[tuple[int, int]]:
+        return [(start, end) for start, end, _ in split_graphemes(self.document.get_line(row))[0]]
+
+    def set_text(self, text: str) -> None:
+        """Replace everything, undoably, caret at the end."""
+        self.replace(text, self.document.start, self.document.end)
+        self.move_cursor(self.document.end)

@@ -1,0 +1,53 @@
+"""Numbers, times and paths in the words of screens.md 3.10."""
+
+import os
+from pathlib import Path
+
+
+def duration(seconds: float) -> str:
+    """A span that is over: `9.2 s`, or `2:10` from a minute on."""
+    return f"{seconds:.1f} s" if seconds < 60 else clock(seconds)
+
+
+def clock(seconds: float) -> str:
+    """A span that is counting: `0:07`, `1:00:00`."""
+    whole = max(int(seconds), 0)
+    hours, rest = divmod(whole, 3600)
+    minutes, rest = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def tokens(count: int) -> str:
+    """`412`, `1.9k`, `272k`, `2.0M`."""
+    if count < 1_000:
+        return str(count)
+    if count < 10_000:
+        return f"{count / 1_000:.1f}k"
+    return f"{round(count / 1_000)}k" if count < 1_000_000 else f"{count / 1_000_000:.1f}M"
+
+
+def size(count: int) -> str:
+    """`0 bytes`, `14 KB`, `3.2 MB`."""
+    if count < 1_000:
+        return f"{count} bytes"
+    if count < 1_000_000:
+        return f"{round(count / 1_000)} KB"
+    return f"{count / 1_000_000:.1f} MB" if count < 10_000_000 else f"{round(count / 1_000_000)} MB"
+
+
+def money(usd: float) -> str:
+    """`$0.42`; four digits below a cent."""
+    return f"${usd:.2f}" if usd >= 0.01 or usd == 0 else f"${usd:.4f}"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 file`, `2 files`, `1,842 bytes`."""
+    plural = noun + ("es" if noun.endswith(("s", "ch")) else "s")
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def home(path: Path | str) -> str:
+    """A path with the home directory as `~`."""
+    text = os.fspath(path)
+    base = os.path.expanduser("~")  # noqa: PTH111 - the environment's HOME, as the shell would write it
+    return "~" + text[len(base) :] if base != "/" and (text == base or text.startswith(base + "/")) else text
