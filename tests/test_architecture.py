@@ -63,6 +63,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.engine.types",
         "agent_tui.headless.one_shot",
         "agent_tui.bootstrap",
+        "agent_tui.doctor",
         "agent_tui.errors",
         "agent_tui.tui.safe_text",
         "agent_tui",
@@ -70,6 +71,13 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "checkpoints.types",
     ),
     "agent_tui.bootstrap": PACKAGES,
+    "agent_tui.doctor": (
+        "agent_tui.config",
+        "agent_tui.models.catalog",
+        "agent_tui.errors",
+        "sandbox.policy",
+        "sandbox.probe",
+    ),
     "agent_tui.__main__": ("agent_tui", "agent_tui.cli.entry"),
     "agent_tui": ("agent_tui._imports",),
 }

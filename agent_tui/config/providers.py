@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from agent_tui.config.layers import Settings
 from agent_tui.engine.types import ModelChoice
 from agent_tui.errors import UsageError
-from agent_tui.models.catalog import CatalogError, Provider, find_model, find_provider
+from agent_tui.models.router import CatalogError, Route, find_route
 
 KEY_VARIABLE = "AGENT_TUI_API_KEY"  # a key for whatever provider is chosen
 DEMO = "demo"
+DEMO_WINDOW = 128_000  # tokens
 
 HOW_TO_CHOOSE = (
-    "no model is configured; shortest ways: `export OPENAI_API_KEY=… AGENT_TUI_MODEL=openai/gpt-6-sol`, "
+    "no model is configured; shortest ways: `export OPENAI_API_KEY=… AGENT_TUI_MODEL=openai/gpt-6.2-sol`, "
     "`-m ollama/MODEL` for a local server, or `-m compatible/MODEL --base-url URL`"
 )
 
@@ -29,50 +29,39 @@ def provider_table(settings: Settings) -> Mapping[str, Any]:
     return table
 
 
-def choose(name: str, settings: Settings, environ: Mapping[str, str]) -> ModelChoice:
-    """The model called `PROVIDER/MODEL`. Raises UsageError where it cannot be reached as configured."""
-    provider_name, slash, model = name.partition("/")
-    if not slash or not model:
-        raise UsageError(f"model `{name}`: must be PROVIDER/MODEL, such as `openai/gpt-6-sol`")
-    if provider_name == DEMO:
-        return ModelChoice(provider=DEMO, model=model, api="demo", context_window=128_000)
+def route_to(name: str, settings: Settings) -> Route:
+    """Where the model called `PROVIDER/MODEL` is. Raises UsageError."""
     try:
-        provider = find_provider(provider_name, provider_table(settings))
-        info, _ = find_model(provider, model)
+        return find_route(name, base_url=settings.text("base_url") or "", providers=provider_table(settings))
     except CatalogError as error:
-        raise UsageError(f"model `{name}`: {error}") from error
-    base_url = _address(name, provider, settings)
-    return ModelChoice(
-        provider=provider_name,
-        model=model,
-        api=provider.api,
-        base_url=base_url,
-        api_key_env=_key_variable(name, provider, base_url, environ),
-        headers=provider.headers,
-        context_window=info.context_window,
-        max_output=info.max_output,
-        effort=settings.text("effort"),
-    )
+        raise UsageError(str(error)) from error
 
 
-def _address(name: str, provider: Provider, settings: Settings) -> str:
-    base_url = settings.text("base_url") or provider.base_url
-    if not base_url and provider.needs_base_url:
-        raise UsageError(
-            f"model `{name}`: provider `{provider.name}` needs an address; give `--base-url URL`"
-        )
-    url = urlsplit(base_url)
-    if base_url and (url.scheme not in ("http", "https") or not url.hostname):
-        raise UsageError(f"model `{name}`: `{base_url}` is no address; such as `http://127.0.0.1:8000/v1`")
-    return base_url
-
-
-def _key_variable(name: str, provider: Provider, base_url: str, environ: Mapping[str, str]) -> str:
-    from agent_tui.models.transport import is_loopback
-
+def key_variable(route: Route, environ: Mapping[str, str]) -> str:
+    """The variable that holds the key for a route. Raises UsageError where a key is needed and not there."""
     if environ.get(KEY_VARIABLE):
         return KEY_VARIABLE
-    variable = provider.api_key_env or KEY_VARIABLE
-    if environ.get(variable) or is_loopback(base_url):
-        return variable
-    raise UsageError(f"model `{name}`: no key; export the one of {provider.name} as `{variable}`")
+    variable = route.api_key_env or KEY_VARIABLE
+    if route.needs_key and not environ.get(variable):
+        provider = route.info.provider
+        raise UsageError(f"model `{route.name}`: no key; export the one of {provider} as `{variable}`")
+    return variable
+
+
+def choose(name: str, settings: Settings, environ: Mapping[str, str]) -> ModelChoice:
+    """The model called `PROVIDER/MODEL`. Raises UsageError where it cannot be reached as configured."""
+    provider, _, model = name.partition("/")
+    if provider == DEMO and model:
+        return ModelChoice(provider=DEMO, model=model, api="demo", context_window=DEMO_WINDOW)
+    route = route_to(name, settings)
+    return ModelChoice(
+        provider=route.info.provider,
+        model=route.info.model,
+        api=route.api,
+        base_url=route.base_url,
+        api_key_env=key_variable(route, environ),
+        headers=route.headers,
+        context_window=route.info.context_window,
+        max_output=route.info.max_output,
+        effort=settings.text("effort"),
+    )

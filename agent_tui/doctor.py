@@ -1,0 +1,188 @@
+"""Checks of this machine and these settings, for `agent-tui doctor`. Never prints a key."""
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from agent_tui.config import paths
+from agent_tui.config.effective import state_dir
+from agent_tui.config.layers import Settings
+from agent_tui.config.options import OPTIONS
+from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, choose, provider_table
+from agent_tui.errors import UsageError
+from agent_tui.models.catalog import CatalogError, find_provider, provider_names
+from sandbox.policy import Mode
+from sandbox.probe import probe
+
+CONFIGURATION_CODE = 2
+MACHINE_CODE = 5
+_GIT_TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One finding. `exit_code` counts when it failed: the main job cannot run."""
+
+    name: str
+    status: Literal["ok", "warning", "failed"]
+    detail: str
+    fix: str = ""
+    exit_code: int = MACHINE_CODE
+
+
+def examine(
+    settings: Settings | None, problem: str, environ: Mapping[str, str], has_terminal: bool
+) -> Iterator[Check]:
+    """Every check, in the order of the way of a message; `settings` is None when they have a `problem`."""
+    yield _installation()
+    yield from _configuration(settings, problem, environ)
+    yield _state(settings, environ)
+    yield from _sandbox(settings, environ)
+    yield _git()
+    yield _search()
+    yield _terminal(environ, has_terminal)
+    if settings is not None:
+        yield _model(settings, environ)
+        yield from _providers(settings, environ)
+    yield Check(name="mcp", status="ok", detail="no servers can be configured in this version")
+
+
+def _installation() -> Check:
+    places = []
+    for name in ("agent_tui", "tools", "context", "sandbox", "checkpoints"):
+        module = __import__(name)
+        places.append(f"{name}: {paths.shown(Path(module.__file__ or '?').parent)}")
+    detail = f"Python {platform.python_version()}, {sys.executable}; " + ", ".join(places)
+    return Check(name="installation", status="ok", detail=detail)
+
+
+def _configuration(settings: Settings | None, problem: str, environ: Mapping[str, str]) -> Iterator[Check]:
+    user = paths.config_dir(environ) / paths.CONFIG_NAME
+    if settings is None:
+        yield Check(name="settings", status="failed", detail=problem, exit_code=CONFIGURATION_CODE)
+        return
+    found = paths.shown(user) if user.exists() else f"{paths.shown(user)} does not exist"
+    layers = sorted({s.layer for s in settings.values.values() if s.layer != "default"})
+    yield Check(
+        name="settings", status="ok", detail=f"{found}; layers in use: {', '.join(layers) or 'default'}"
+    )
+    for ignored in settings.ignored:
+        yield Check(name="project settings", status="warning", detail=ignored.reason)
+    known = {option.environment for option in OPTIONS}
+    for name in sorted(environ):
+        if name.startswith("AGENT_TUI_") and name not in known:
+            yield Check(name="environment", status="warning", detail=f"`{name}` is set and has no meaning")
+
+
+def _state(settings: Settings | None, environ: Mapping[str, str]) -> Check:
+    folder = state_dir(settings, environ) if settings is not None else paths.state_dir(environ)
+    problem = state_problem(folder)
+    if problem:
+        return Check(name="state", status="failed", detail=problem, fix="or set `AGENT_TUI_STATE_DIR`")
+    free = shutil.disk_usage(_existing(folder)).free
+    status: Literal["ok", "warning"] = "ok" if free > 2**30 else "warning"
+    return Check(name="state", status=status, detail=f"{paths.shown(folder)}, {free / 2**30:.1f} GB free")
+
+
+def state_problem(folder: Path) -> str:
+    """Why sessions cannot be kept in a directory; empty when they can. Creates nothing."""
+    try:
+        nearest = _existing(folder)
+        if not nearest.is_dir():
+            return f"state directory `{paths.shown(folder)}`: `{paths.shown(nearest)}` is not a directory"
+        if not os.access(nearest, os.W_OK | os.X_OK):
+            return f"state directory `{paths.shown(folder)}` cannot be written"
+    except OSError as error:
+        return f"state directory `{paths.shown(folder)}`: {error.strerror}"
+    return ""
+
+
+def _existing(path: Path) -> Path:
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return path
+
+
+def _sandbox(settings: Settings | None, environ: Mapping[str, str]) -> Iterator[Check]:
+    folder = state_dir(settings, environ) if settings is not None else paths.state_dir(environ)
+    result = probe(folder, refresh=True, environ=environ)
+    if not result.available:
+        is_off = settings is not None and settings.text("sandbox") == Mode.OFF
+        status: Literal["warning", "failed"] = "warning" if is_off else "failed"
+        yield Check(name="sandbox", status=status, detail=result.detail, fix=result.fix)
+        return
+    filter_words = "with" if result.seccomp else "without"
+    detail = f"{result.bwrap} {result.version}, {filter_words} system call filter"
+    yield Check(name="sandbox", status="ok", detail=detail)
+    for lost in result.lost:
+        yield Check(name="sandbox", status="warning", detail=f"not on this machine: {lost}", fix=result.fix)
+
+
+def _git() -> Check:
+    path = shutil.which("git")
+    if path is None:
+        return Check(name="git", status="failed", detail="`git` is not installed", fix="apt-get install git")
+    try:
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=_GIT_TIMEOUT_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Check(name="git", status="failed", detail=f"`{path}` does not run: {error}")
+    return Check(name="git", status="ok", detail=f"{path}, {done.stdout.strip()}")
+
+
+def _search() -> Check:
+    path = shutil.which("rg")
+    if path is None:
+        return Check(
+            name="search",
+            status="warning",
+            detail="`rg` is not installed, so searching is slower",
+            fix="apt-get install ripgrep",
+        )
+    return Check(name="search", status="ok", detail=path)
+
+
+def _terminal(environ: Mapping[str, str], has_terminal: bool) -> Check:
+    term = environ.get("TERM", "")
+    if not has_terminal:
+        detail = "not a terminal; `agent-tui exec` and `--plain` work"
+        return Check(name="terminal", status="warning", detail=detail)
+    if term in ("", "dumb"):
+        return Check(name="terminal", status="warning", detail=f"TERM is `{term}`: line mode is used")
+    size = shutil.get_terminal_size()
+    return Check(name="terminal", status="ok", detail=f"{term}, {size.columns}×{size.lines}")
+
+
+def _model(settings: Settings, environ: Mapping[str, str]) -> Check:
+    name = settings.text("model")
+    if not name:
+        return Check(name="model", status="failed", detail=HOW_TO_CHOOSE, exit_code=CONFIGURATION_CODE)
+    try:
+        choice = choose(name, settings, environ)
+    except UsageError as error:
+        return Check(name="model", status="failed", detail=str(error), exit_code=CONFIGURATION_CODE)
+    where = choice.base_url or "the vendor's own address"
+    origin, window = settings.layer("model"), f"{choice.context_window:,} tokens"
+    detail = f"{choice.name} ({origin}), {choice.api} at {where}, {window}"
+    return Check(name="model", status="ok", detail=detail)
+
+
+def _providers(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
+    table = provider_table(settings)
+    for name in provider_names(table):
+        try:
+            provider = find_provider(name, table)
+        except CatalogError as error:
+            yield Check(name=name, status="warning", detail=str(error))
+            continue
+        if provider.local or not provider.api_key_env or name == DEMO:
+            continue
+        is_set = bool(environ.get(provider.api_key_env))
+        yield Check(
+            name=name, status="ok", detail=f"{provider.api_key_env} is {'set' if is_set else 'not set'}"
+        )
