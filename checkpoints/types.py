@@ -16,6 +16,7 @@ class Phase(StrEnum):
     AFTER_CALL = "after_call"
     TURN_END = "turn_end"
     BEFORE_ROLLBACK = "before_rollback"
+    AFTER_ROLLBACK = "after_rollback"
 
 
 class Author(StrEnum):
@@ -61,6 +62,8 @@ class Cause:
     summary: str = ""  # the command or paths, one line
     model: str = ""
     touched: tuple[str, ...] = ()  # paths a file tool is about to write, whatever the ignore rules
+    only_touched: bool = False  # the calls can have written nothing but `touched`
+    terminals: tuple[str, ...] = ()  # live processes that may write at any time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +102,7 @@ class Operation:
     action: Action
     path: str
     detail: str = ""
+    creates: bool = False  # nothing is there now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +137,16 @@ class RollbackResult:
     kept: tuple[str, ...]
     mismatches: tuple[str, ...] = ()  # paths whose verification failed
     merged_with_markers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutRollback:
+    """A rollback that did not come to its end, because its process was killed."""
+
+    target: str
+    undo: str
+    done: int  # steps
+    total: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,256 @@
+"""The list of checkpoints of one workspace: a small SQLite database beside the store."""
+
+import json
+import sqlite3
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from checkpoints.nested import HeadState
+from checkpoints.types import Author, Cause, Checkpoint, CheckpointError, FileChange, Phase, Uncovered
+
+SCHEMA_VERSION = 1
+SHOWN_CHANGES = 1000  # kept with a checkpoint for lists; all of them can be computed again
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS checkpoints (
+    session TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    root TEXT NOT NULL,
+    created_at REAL NOT NULL,
+    phase TEXT NOT NULL,
+    state BLOB NOT NULL,
+    commit_id BLOB NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (session, seq)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS by_time ON checkpoints (created_at);
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One checkpoint as it is stored."""
+
+    session: str
+    seq: int  # 0 until it is added
+    root: str  # workspace below the root of the store; empty: the same folder
+    created_at: float
+    cause: Cause
+    state: bytes
+    commit: bytes
+    author: Author  # of what changed since the checkpoint before it in this session
+    exact: tuple[str, ...] = ()  # only these changes are the author's, others are external; empty: all
+    changes: tuple[FileChange, ...] = ()
+    change_count: int = 0
+    uncovered: tuple[Uncovered, ...] = ()
+    heads: dict[str, HeadState] | None = None  # repository folder → where it stood
+    running: tuple[str, ...] = ()  # calls that may write after this moment
+    target: str = ""  # after a rollback: the checkpoint it went to
+    undo: str = ""  # after a rollback: the checkpoint taken before it
+    redone: bool = False
+    broken: str = ""
+
+    @property
+    def id(self) -> str:
+        return f"{self.session}/{self.seq}"
+
+    def checkpoint(self) -> Checkpoint:
+        """The checkpoint as others see it."""
+        return Checkpoint(
+            id=self.id,
+            session=self.session,
+            seq=self.seq,
+            created_at=self.created_at,
+            cause=self.cause,
+            tree=self.state.hex(),
+            changes=self.changes,
+            uncovered=self.uncovered,
+            broken=self.broken,
+        )
+
+
+class Catalog:
+    """Opened by each process by itself; all methods raise CheckpointError when the file fails."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._connection = self._open()
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            connection = sqlite3.connect(self.path, isolation_level=None, timeout=10, check_same_thread=False)
+            connection.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;" + _SCHEMA)
+            connection.execute("INSERT OR IGNORE INTO meta VALUES ('schema', ?)", (str(SCHEMA_VERSION),))
+            version = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()[0]
+        except sqlite3.Error as error:
+            raise CheckpointError(f"checkpoint list `{self.path}` cannot be opened: {error}") from error
+        if int(version) > SCHEMA_VERSION:
+            raise CheckpointError(
+                f"checkpoint list `{self.path}` was written by a newer agent-tui; update it"
+            )
+        return connection
+
+    def add(self, row: Row) -> Row:
+        """Store a checkpoint under the next number of its session."""
+        shown = replace(row, changes=row.changes[:SHOWN_CHANGES], change_count=len(row.changes))
+        try:
+            with self._connection as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                (last,) = connection.execute(
+                    "SELECT max(seq) FROM checkpoints WHERE session = ?", (row.session,)
+                ).fetchone()
+                seq = max(int(last or 0), int(self._meta(f"last:{row.session}") or 0)) + 1
+                connection.execute(
+                    "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        row.session, seq, row.root, row.created_at, row.cause.phase.value,
+                        row.state, row.commit, _body(shown),
+                    ),
+                )  # fmt: skip
+        except sqlite3.Error as error:
+            raise CheckpointError(f"checkpoint list `{self.path}` cannot be written: {error}") from error
+        return replace(row, seq=seq)
+
+    def update(self, row: Row) -> None:
+        """Store a changed body (`redone`, `broken`)."""
+        self._change(
+            "UPDATE checkpoints SET body = ? WHERE session = ? AND seq = ?",
+            (_body(row), row.session, row.seq),
+        )
+
+    def last(self, session: str) -> Row | None:
+        """The newest checkpoint of a session."""
+        return self._one("WHERE session = ? ORDER BY seq DESC LIMIT 1", (session,))
+
+    def get(self, session: str, seq: int) -> Row | None:
+        """One checkpoint."""
+        return self._one("WHERE session = ? AND seq = ?", (session, seq))
+
+    def since(self, session: str, seq: int) -> list[Row]:
+        """A session's checkpoints after that number, in order."""
+        return self._rows("WHERE session = ? AND seq > ? ORDER BY seq", (session, seq))
+
+    def newest(self, phase: Phase, root: str, session: str = "") -> Row | None:
+        """The newest checkpoint of that phase, of one session or of any."""
+        clause, values = "WHERE phase = ? AND root = ?", [phase.value, root]
+        if session:
+            clause, values = clause + " AND session = ?", [*values, session]
+        return self._one(clause + " ORDER BY created_at DESC, seq DESC LIMIT 1", values)
+
+    def listed(self, root: str, session: str | None = None) -> list[Row]:
+        """Checkpoints of one workspace, newest first."""
+        clause, values = "WHERE root = ?", [root]
+        if session is not None:
+            clause, values = clause + " AND session = ?", [*values, session]
+        return self._rows(clause + " ORDER BY created_at DESC, seq DESC", values)
+
+    def changed_elsewhere(self, root: str, session: str, since: float) -> list[Row]:
+        """Checkpoints of other sessions in the same workspace after that time, in order."""
+        return self._rows(
+            "WHERE root = ? AND session != ? AND created_at >= ? ORDER BY created_at", (root, session, since)
+        )
+
+    def sessions(self, prefix: str = "") -> list[str]:
+        """Names of sessions that begin like that."""
+        rows = self._query(
+            "SELECT DISTINCT session FROM checkpoints WHERE substr(session, 1, ?) = ? ORDER BY session",
+            (len(prefix), prefix),
+        )
+        return [str(name) for (name,) in rows]
+
+    def commits(self) -> set[bytes]:
+        """Every commit that a checkpoint needs."""
+        return {bytes(commit) for (commit,) in self._query("SELECT DISTINCT commit_id FROM checkpoints", ())}
+
+    def remove(self, session: str, seqs: Sequence[int]) -> None:
+        """Forget checkpoints; their numbers are never used again."""
+        last = self.last(session)
+        if last is not None:
+            self.set_meta(f"last:{session}", str(max(last.seq, int(self._meta(f"last:{session}") or 0))))
+        for seq in seqs:
+            self._change("DELETE FROM checkpoints WHERE session = ? AND seq = ?", (session, seq))
+
+    def meta(self, key: str) -> str:
+        """A stored fact, or nothing."""
+        return self._meta(key)
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Store a fact."""
+        self._change(
+            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            (key, value),
+        )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def _meta(self, key: str) -> str:
+        rows = self._query("SELECT value FROM meta WHERE key = ?", (key,))
+        return str(rows[0][0]) if rows else ""
+
+    def _change(self, statement: str, values: Sequence[Any]) -> None:
+        try:
+            self._connection.execute(statement, values)
+        except sqlite3.Error as error:
+            raise CheckpointError(f"checkpoint list `{self.path}` cannot be written: {error}") from error
+
+    def _query(self, statement: str, values: Sequence[Any]) -> list[Any]:
+        try:
+            return self._connection.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise CheckpointError(f"checkpoint list `{self.path}` cannot be read: {error}") from error
+
+    def _one(self, clause: str, values: Sequence[Any]) -> Row | None:
+        rows = self._rows(clause, values)
+        return rows[0] if rows else None
+
+    def _rows(self, clause: str, values: Sequence[Any]) -> list[Row]:
+        columns = "session, seq, root, created_at, state, commit_id, body"
+        return [_row(*found) for found in self._query(f"SELECT {columns} FROM checkpoints {clause}", values)]
+
+
+def now() -> float:
+    """UTC seconds."""
+    return time.time()
+
+
+def _body(row: Row) -> str:
+    body = asdict(row)
+    for name in ("session", "seq", "root", "created_at", "state", "commit"):
+        del body[name]
+    return json.dumps(body)
+
+
+def _row(session: str, seq: int, root: str, created_at: float, state: bytes, commit: bytes, body: str) -> Row:
+    facts: dict[str, Any] = json.loads(body)
+    cause = facts.pop("cause")
+    heads = facts.pop("heads")
+    return Row(
+        session=session,
+        seq=seq,
+        root=root,
+        created_at=created_at,
+        state=bytes(state),
+        commit=bytes(commit),
+        cause=Cause(
+            **{
+                **cause,
+                "phase": Phase(cause["phase"]),
+                "touched": tuple(cause["touched"]),
+                "terminals": tuple(cause["terminals"]),
+            }
+        ),
+        author=Author(facts.pop("author")),
+        exact=tuple(facts.pop("exact")),
+        changes=tuple(
+            FileChange(**{**change, "author": Author(change["author"])}) for change in facts.pop("changes")
+        ),
+        uncovered=tuple(Uncovered(**gap) for gap in facts.pop("uncovered")),
+        heads={path: HeadState(*state) for path, state in heads.items()} if heads is not None else None,
+        running=tuple(facts.pop("running")),
+        **facts,
+    )

@@ -1,0 +1,259 @@
+"""What differs between two states, for people: changed files with line counts, and unified text."""
+
+import difflib
+import os
+from collections.abc import Callable, Mapping, Sequence
+
+from checkpoints.coverage import Gap, size_text
+from checkpoints.objects import FOLDER, LINK
+from checkpoints.snapshot import State
+from checkpoints.states import Entry, Pair, Trees, shown
+from checkpoints.store import Store
+from checkpoints.types import Author, FileChange
+
+COUNT_FILES = 2000  # above it, lines are not counted and renames not looked for
+_COUNT_BYTES = 1 << 20  # without git, larger files are not counted
+_TIMEOUT_S = 8.0
+
+AuthorOf = Callable[[bytes], Author]
+
+
+def changes(
+    trees: Trees, older: State, newer: State, pairs: Mapping[bytes, Pair], author_of: AuthorOf
+) -> tuple[FileChange, ...]:
+    """The changed files in the order of their paths; folders show only when nothing in them does."""
+    files = {path: pair for path, pair in pairs.items() if _is_shown(path, pair, pairs)}
+    counts, renames = _counted(trees.store, older, newer, files)
+    sources = set(renames.values())
+    found = []
+    for path in sorted(files):
+        if path in sources:
+            continue
+        change = _change(trees.store, path, files[path], counts.get(path))
+        if path in renames:
+            old_path = shown(renames[path])
+            change = FileChange(
+                path=change.path, kind="R", added=change.added, removed=change.removed, old_path=old_path
+            )
+        found.append(_by(change, author_of(path)))
+    found += [_by(change, author_of(os.fsencode(change.path))) for change in _gap_changes(older, newer)]
+    return tuple(found)
+
+
+def _by(change: FileChange, author: Author) -> FileChange:
+    return FileChange(
+        path=change.path, kind=change.kind, added=change.added, removed=change.removed,
+        old_path=change.old_path, detail=change.detail, author=author,
+    )  # fmt: skip
+
+
+def _is_shown(path: bytes, pair: Pair, pairs: Mapping[bytes, Pair]) -> bool:
+    """Files always; a folder when its bits changed, or it came or went empty."""
+    before, after = pair
+    folders = [entry is not None and entry.mode == FOLDER for entry in pair]
+    if not any(folders):
+        return True
+    if all(folders) or (before is not None and after is not None):
+        return True
+    prefix = path + b"/"
+    return not any(other.startswith(prefix) for other in pairs)
+
+
+def _change(store: Store, path: bytes, pair: Pair, count: tuple[int, int] | None) -> FileChange:
+    before, after = pair
+    added, removed = count if count else (None, None)
+    if before is None or after is None:
+        entry = before or after
+        assert entry is not None
+        name = shown(path) + ("/" if entry.mode == FOLDER else "")
+        detail = _content_detail(store, before, after) if count is None else ""
+        return FileChange(
+            path=name, kind="A" if before is None else "D", added=added, removed=removed, detail=detail
+        )
+    if (before.mode == after.mode and before.oid == after.oid) or _same_content(before, after):
+        detail = f"mode {before.permissions:03o} → {after.permissions:03o}"
+        return FileChange(path=shown(path), kind="X", detail=detail)
+    detail = _content_detail(store, before, after) if count is None else ""
+    if before.permissions != after.permissions and LINK not in (before.mode, after.mode):
+        mode = f"mode {before.permissions:03o} → {after.permissions:03o}"
+        detail = f"{detail}, {mode}" if detail else mode
+    return FileChange(path=shown(path), kind="M", added=added, removed=removed, detail=detail)
+
+
+def _same_content(before: Entry, after: Entry) -> bool:
+    return (
+        before.oid == after.oid
+        and LINK not in (before.mode, after.mode)
+        and FOLDER not in (before.mode, after.mode)
+    )
+
+
+def _content_detail(store: Store, before: Entry | None, after: Entry | None) -> str:
+    """`binary, 14 KB → 15 KB`, `link v1 → v2`, or what a path became."""
+    words = [_word(store, entry) for entry in (before, after)]
+    kinds = {word.partition(" ")[0] for word in words if word}
+    values = [word.partition(" ")[2] for word in words if word]
+    if len(kinds) == 1 and kinds != {"folder"}:
+        separator = ", " if kinds == {"binary"} else " "
+        return kinds.pop() + separator + " → ".join(values)
+    if kinds == {"folder"}:
+        return "folder"
+    return " → ".join(word.partition(" ")[0] for word in words if word)
+
+
+def _word(store: Store, entry: Entry | None) -> str:
+    if entry is None:
+        return ""
+    if entry.mode == FOLDER:
+        return "folder"
+    content = store.read(entry.oid)
+    return f"link {shown(content)}" if entry.mode == LINK else f"binary {size_text(len(content))}"
+
+
+def _gap_changes(older: State, newer: State) -> list[FileChange]:
+    before, after = older.note.gaps, newer.note.gaps
+    found = []
+    for path in sorted(before.keys() | after.keys()):
+        was, now = before.get(path), after.get(path)
+        if was is not None and now is not None and was != now:
+            found.append(FileChange(path=shown(path), kind="M", detail=_gap_detail(was, now)))
+        elif was is None and now is not None and older.note.targeted == newer.note.targeted:
+            found.append(FileChange(path=shown(path), kind="A", detail=f"not covered: {now.reason}"))
+        elif now is None and was is not None:
+            found.append(FileChange(path=shown(path), kind="D", detail=f"not covered: {was.reason}"))
+    return found
+
+
+def _gap_detail(was: Gap, now: Gap) -> str:
+    if was.size != now.size:
+        return f"not covered, {size_text(was.size)} → {size_text(now.size)}"
+    return "not covered, size and time only"
+
+
+# --- line counts ------------------------------------------------------------------------------------
+
+
+def _counted(
+    store: Store, older: State, newer: State, files: Mapping[bytes, Pair]
+) -> tuple[dict[bytes, tuple[int, int]], dict[bytes, bytes]]:
+    """Lines added and removed by path (binary ones are missing), and new path → old path."""
+    with_content = [path for path, pair in files.items() if _has_text(pair)]
+    if not with_content or len(files) > COUNT_FILES:
+        return {}, {}
+    if store.git is None:
+        return _counted_here(store, files, with_content), {}
+    answer = store.run_git(
+        [
+            "diff-tree", "-r", "-M", "--numstat", "-z", "--no-ext-diff", "--no-textconv",
+            older.files.hex(), newer.files.hex(),
+        ],
+        timeout_s=_TIMEOUT_S,
+    )  # fmt: skip
+    return _parse_numstat(answer, files)
+
+
+def _has_text(pair: Pair) -> bool:
+    modes = [entry.mode for entry in pair if entry is not None]
+    return any(mode not in (FOLDER, LINK) for mode in modes) and (
+        None in pair or pair[0].oid != pair[1].oid  # type: ignore[union-attr]  # neither is None here
+    )
+
+
+def _parse_numstat(
+    answer: bytes, files: Mapping[bytes, Pair]
+) -> tuple[dict[bytes, tuple[int, int]], dict[bytes, bytes]]:
+    counts: dict[bytes, tuple[int, int]] = {}
+    renames: dict[bytes, bytes] = {}
+    fields = iter(answer.split(b"\0"))
+    for head in fields:
+        if not head:
+            break
+        added, removed, path = head.split(b"\t", 2)
+        if not path:
+            old, path = next(fields), next(fields)
+            if old in files and path in files:
+                renames[path] = old
+        pair = files.get(path)
+        is_link = pair is not None and any(entry is not None and entry.mode == LINK for entry in pair)
+        if added != b"-" and not is_link:
+            counts[path] = (int(added), int(removed))
+    return counts, renames
+
+
+def _counted_here(
+    store: Store, files: Mapping[bytes, Pair], paths: Sequence[bytes]
+) -> dict[bytes, tuple[int, int]]:
+    counts = {}
+    for path in paths:
+        old, new = (_content(store, entry) for entry in files[path])
+        if b"\0" in old + new or len(old) + len(new) > _COUNT_BYTES:
+            continue
+        blocks = difflib.SequenceMatcher(None, old.splitlines(), new.splitlines()).get_matching_blocks()
+        same = sum(block.size for block in blocks)
+        counts[path] = (len(new.splitlines()) - same, len(old.splitlines()) - same)
+    return counts
+
+
+def _content(store: Store, entry: Entry | None) -> bytes:
+    return b"" if entry is None or entry.mode in (FOLDER, LINK) else store.read(entry.oid)
+
+
+# --- text -------------------------------------------------------------------------------------------
+
+
+def unified(
+    trees: Trees, older: State, newer: State, pairs: Mapping[bytes, Pair], paths: Sequence[bytes] = ()
+) -> str:
+    """Unified diff, then one line for each change that has no text (modes, gaps)."""
+    wanted = {path: pair for path, pair in pairs.items() if is_selected(path, paths)}
+    text = (
+        _text_by_git(trees.store, older, newer, wanted)
+        if trees.store.git
+        else _text_here(trees.store, wanted)
+    )
+    extra = [
+        f"{change.kind} {change.path}  {change.detail}"
+        for change in changes(trees, older, newer, {}, lambda _: Author.AGENT)
+        if is_selected(os.fsencode(change.path), paths)
+    ]
+    for path, (before, after) in sorted(wanted.items()):
+        if before and after and before.permissions != after.permissions and before.mode == after.mode:
+            extra.append(f"X {shown(path)}  mode {before.permissions:03o} → {after.permissions:03o}")
+    return text + "".join(line + "\n" for line in extra)
+
+
+def is_selected(path: bytes, paths: Sequence[bytes]) -> bool:
+    """Whether a path is one of those, or below one; no paths mean all."""
+    return not paths or any(path == one or path.startswith(one + b"/") for one in paths)
+
+
+def _text_by_git(store: Store, older: State, newer: State, wanted: Mapping[bytes, Pair]) -> str:
+    if not wanted:
+        return ""
+    selected = sorted(wanted) if len(wanted) <= 500 else []
+    answer = store.run_git(
+        [
+            "diff-tree", "-r", "-M", "-p", "--no-ext-diff", "--no-textconv", "--no-color",
+            older.files.hex(), newer.files.hex(), "--", *selected,
+        ],
+        timeout_s=_TIMEOUT_S,
+    )  # fmt: skip
+    return answer.decode("utf-8", "surrogateescape")
+
+
+def _text_here(store: Store, wanted: Mapping[bytes, Pair]) -> str:
+    pieces = []
+    for path, pair in sorted(wanted.items()):
+        old, new = (_content(store, entry) for entry in pair)
+        name = shown(path)
+        if b"\0" in old + new:
+            pieces.append(f"Binary files a/{name} and b/{name} differ\n")
+            continue
+        names = (
+            "/dev/null" if pair[0] is None else f"a/{name}",
+            "/dev/null" if pair[1] is None else f"b/{name}",
+        )
+        before, after = (text.decode("utf-8", "surrogateescape").splitlines(keepends=True) for text in (old, new))
+        for line in difflib.unified_diff(before, after, *names):
+            pieces.append(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n")
+    return "".join(pieces)

@@ -1,0 +1,258 @@
+"""The checkpointer that the engine and the commands use: one thread of its own per workspace."""
+
+import asyncio
+import functools
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from checkpoints import diff as differences
+from checkpoints.coverage import Limits, refusal
+from checkpoints.gitprocess import Git, find_git
+from checkpoints.rollback import Request, Rollback
+from checkpoints.roots import home_of
+from checkpoints.states import covered_pairs
+from checkpoints.types import (
+    Author,
+    Cause,
+    Checkpoint,
+    CheckpointError,
+    Choice,
+    CutRollback,
+    FileChange,
+    Health,
+    RollbackPlan,
+    RollbackResult,
+)
+from checkpoints.workspace import Workspace
+
+_T = TypeVar("_T")
+
+
+def open_checkpointer(
+    *,
+    workspace: Path,
+    state_dir: Path,
+    session: str,
+    enabled: bool = True,
+    limits: Limits | None = None,
+    git: Git | None | str = "",
+    settle: bool = True,
+) -> "WorkspaceCheckpointer | NoCheckpointer":
+    """Start checkpoints of a workspace; the first import runs in the background at once.
+
+    Never raises: what is wrong shows in `health` and in what `take` raises. `git` is found on the
+    search path unless given; None means plain copies. `settle` takes back a rollback that a killed
+    process left; without it, `take` refuses until `finish_cut` was called.
+    """
+    if not enabled:
+        return NoCheckpointer()
+    return WorkspaceCheckpointer(
+        workspace=workspace,
+        state_dir=state_dir,
+        session=session,
+        limits=limits or Limits(),
+        git=find_git() if isinstance(git, str) else git,
+        settle=settle,
+    )
+
+
+class WorkspaceCheckpointer:
+    """See `agent_tui.engine.ports.Checkpointer`."""
+
+    def __init__(
+        self, *, workspace: Path, state_dir: Path, session: str, limits: Limits, git: Git | None, settle: bool
+    ) -> None:
+        self._root = workspace
+        self._state_dir = state_dir
+        self._session = session
+        self._limits = limits
+        self._git = git
+        self._settle = settle
+        self._health = Health(state="importing")
+        self._expected = 0
+        self._lock = threading.Lock()
+        self._core: Workspace | None = None
+        self._error: CheckpointError | None = None
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoints")
+        self._imported: Future[None] = self._executor.submit(self._begin)
+
+    # --- the port ---------------------------------------------------------------------------------
+
+    def health(self) -> Health:
+        """The state for the status line; never blocks."""
+        return self._health
+
+    async def take(self, cause: Cause) -> Checkpoint:
+        return await self._call(functools.partial(self._take, cause))
+
+    async def changes_since(self, checkpoint_id: str) -> tuple[FileChange, ...]:
+        return await self._call(functools.partial(self._changes_since, checkpoint_id))
+
+    async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
+        return await self._call(functools.partial(self._list, session))
+
+    async def diff(self, older: str, newer: str | None = None, paths: Sequence[str] = ()) -> str:
+        return await self._call(functools.partial(self._diff, older, newer, tuple(paths)))
+
+    async def plan(self, target: str, paths: Sequence[str] = ()) -> RollbackPlan:
+        return await self._call(lambda core: Rollback(core).plan(target, paths))
+
+    async def rollback(
+        self,
+        target: str,
+        *,
+        paths: Sequence[str] = (),
+        choices: Mapping[str, Choice] | None = None,
+        default: Choice = "keep",
+        session: str = "",
+    ) -> RollbackResult:
+        request = Request(target=target, paths=tuple(paths), choices=dict(choices or {}), default=default)
+        return await self._call(lambda core: Rollback(core).run(request))
+
+    async def redo(self, session: str = "") -> RollbackResult:
+        return await self._call(lambda core: Rollback(core).redo(session))
+
+    async def close(self) -> None:
+        """Wait for what runs, save the scan cache, end the thread."""
+        await asyncio.wrap_future(self._executor.submit(self._end))
+        self._executor.shutdown(wait=True)
+
+    # --- beyond the port --------------------------------------------------------------------------
+
+    async def ready(self) -> Health:
+        """Wait for the first import; tells how it ended."""
+        await asyncio.shield(asyncio.wrap_future(self._imported))
+        return self._health
+
+    async def cut(self) -> CutRollback | None:
+        """A rollback that a killed process left and that is not settled yet."""
+        return await self._call(lambda core: Rollback(core).cut())
+
+    async def finish_cut(self, *, complete: bool) -> RollbackResult | None:
+        """Finish it, or take it back."""
+        return await self._call(lambda core: Rollback(core).recover(complete=complete))
+
+    # --- in the thread ----------------------------------------------------------------------------
+
+    async def _call(self, work: Callable[[Workspace], _T]) -> _T:
+        """Run in the thread, after what runs there; a cancelled caller does not stop the work."""
+        return await asyncio.shield(asyncio.wrap_future(self._executor.submit(self._run, work)))
+
+    def _run(self, work: Callable[[Workspace], _T]) -> _T:
+        if self._error is not None:
+            raise self._error
+        if self._core is None:
+            raise CheckpointError("the checkpoints of this session are closed")
+        return work(self._core)
+
+    def _begin(self) -> None:
+        try:
+            self._core = self._opened()
+            if self._settle:
+                Rollback(self._core).recover(complete=False)
+            self._core.first_import()
+            self._health = self._settled_health(self._core)
+        except CheckpointError as error:
+            self._error = error
+            self._health = Health(state="failed", detail=str(error))
+
+    def _opened(self) -> Workspace:
+        why = refusal(self._root)
+        home = home_of(self._root, self._state_dir, alone=bool(why))
+        core = Workspace(
+            home, self._session, git=self._git, limits=self._limits, state_dir=self._state_dir, targeted=why
+        )
+        core.open(self._progress)
+        return core
+
+    def _progress(self, count: int) -> None:
+        if self._health.state == "importing":
+            total = max(self._expected, count)
+            self._health = Health(state="importing", done_files=count, total_files=total)
+
+    def _settled_health(self, core: Workspace) -> Health:
+        if core.targeted:
+            return Health(state="file_tools_only", detail=core.targeted)
+        if self._git is None:
+            return Health(state="ok", detail="`git` is not installed: checkpoints are plain copies")
+        if core.home.below:
+            return Health(
+                state="ok", detail=f"shared with the workspace around it, `{core.home.below}` is a part of it"
+            )
+        return Health(state="ok")
+
+    def _take(self, cause: Cause, core: Workspace) -> Checkpoint:
+        if core.journal.cut() is not None:
+            raise CheckpointError("a rollback was cut; finish it or take it back first")
+        recorded = core.record(cause)
+        checkpoint = recorded.row.checkpoint()
+        return Checkpoint(
+            id=checkpoint.id, session=checkpoint.session, seq=checkpoint.seq, created_at=checkpoint.created_at,
+            cause=checkpoint.cause, tree=checkpoint.tree, changes=recorded.changes, uncovered=checkpoint.uncovered,
+        )  # fmt: skip
+
+    def _changes_since(self, checkpoint_id: str, core: Workspace) -> tuple[FileChange, ...]:
+        older = core.state(core.resolve(checkpoint_id))
+        newer = core.now()
+        pairs = covered_pairs(core.trees, older, newer, core.above)
+        return differences.changes(core.trees, older, newer, pairs, lambda _: Author.AGENT)
+
+    def _list(self, session: str | None, core: Workspace) -> tuple[Checkpoint, ...]:
+        return tuple(row.checkpoint() for row in core.catalog.listed(core.home.below, session))
+
+    def _diff(self, older: str, newer: str | None, paths: tuple[str, ...], core: Workspace) -> str:
+        before = core.state(core.resolve(older))
+        after = core.state(core.resolve(newer)) if newer else core.now()
+        pairs = covered_pairs(core.trees, before, after, core.above)
+        return differences.unified(core.trees, before, after, pairs, core.selected(paths))
+
+    def _end(self) -> None:
+        core, self._core = self._core, None
+        if core is not None:
+            core.close()
+
+
+class NoCheckpointer:
+    """Checkpoints were switched off; everything but `health` and `close` says so."""
+
+    def health(self) -> Health:
+        return Health(state="off")
+
+    async def take(self, cause: Cause) -> Checkpoint:
+        raise _off()
+
+    async def changes_since(self, checkpoint_id: str) -> tuple[FileChange, ...]:
+        raise _off()
+
+    async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
+        return ()
+
+    async def diff(self, older: str, newer: str | None = None, paths: Sequence[str] = ()) -> str:
+        raise _off()
+
+    async def plan(self, target: str, paths: Sequence[str] = ()) -> RollbackPlan:
+        raise _off()
+
+    async def rollback(
+        self,
+        target: str,
+        *,
+        paths: Sequence[str] = (),
+        choices: Mapping[str, Choice] | None = None,
+        default: Choice = "keep",
+        session: str = "",
+    ) -> RollbackResult:
+        raise _off()
+
+    async def redo(self, session: str = "") -> RollbackResult:
+        raise _off()
+
+    async def close(self) -> None:
+        return
+
+
+def _off() -> CheckpointError:
+    return CheckpointError("checkpoints are off for this session (`--no-checkpoints`)")

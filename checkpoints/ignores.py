@@ -1,0 +1,95 @@
+"""Which paths the project's ignore files leave out, as git reads them.
+
+Sources: `.gitignore` of each folder and `info/exclude` of the repository, never the user's global
+list. Matching is pathspec's; order and precedence are those of `gitignore(5)`.
+"""
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+FILE_NAME = b".gitignore"
+_LARGEST_BYTES = 1 << 20
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Rules:
+    """The rules in force in one folder: its own and those of the folders above, deepest first.
+
+    Immutable but for its memory of decisions; a changed ignore file makes a new object, so that
+    memory is never stale. Paths are relative to the workspace.
+    """
+
+    above: "Rules | None" = None
+    spec: "GitIgnoreSpec | None" = None
+    prefix: str = ""  # from the folder of the ignore file down to the workspace, with a slash
+    skip: int = 0  # characters of a path up to the folder of the ignore file
+    _decisions: dict[bytes, bool] = field(default_factory=dict)
+
+    def ignores(self, path: bytes, *, folder: bool) -> bool:
+        """Whether the rules leave that path out; what is above it is the caller's business."""
+        known = self._decisions.get(path)
+        if known is None:
+            known = self._decisions[path] = self._decide(os.fsdecode(path) + ("/" if folder else ""))
+        return known
+
+    def _decide(self, path: str) -> bool:
+        rules: Rules | None = self
+        while rules is not None:
+            if rules.spec is not None:
+                verdict = rules.spec.check_file(rules.prefix + path[rules.skip :]).include
+                if verdict is not None:
+                    return verdict
+            rules = rules.above
+        return False
+
+
+def parse(text: bytes) -> "GitIgnoreSpec | None":
+    """Patterns of an ignore file; lines that are no pattern match nothing, as in git."""
+    from pathspec import GitIgnoreSpec
+    from pathspec.patterns.gitignore import GitIgnorePatternError
+
+    lines = os.fsdecode(text.removeprefix(b"\xef\xbb\xbf")).split("\n")
+    lines = [line.removesuffix("\r") for line in lines]
+    useful = [line for line in lines if line.strip() and not line.startswith("#")]
+    if not useful:
+        return None
+    try:
+        return GitIgnoreSpec.from_lines(useful)
+    except GitIgnorePatternError:
+        return GitIgnoreSpec.from_lines([line for line in useful if _is_pattern(line)])
+
+
+def _is_pattern(line: str) -> bool:
+    from pathspec import GitIgnoreSpec
+    from pathspec.patterns.gitignore import GitIgnorePatternError
+
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except GitIgnorePatternError:
+        return False
+    return True
+
+
+def read_text(path: bytes) -> bytes:
+    """The bytes of an ignore file, empty when it is missing, no plain file, or over 1 MiB."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    with open(descriptor, "rb") as stream:
+        try:
+            text = stream.read(_LARGEST_BYTES + 1)
+        except OSError:
+            return b""
+    return text if len(text) <= _LARGEST_BYTES else b""
+
+
+def in_folder(above: Rules, folder: bytes, text: bytes) -> Rules:
+    """Rules of a folder of the workspace that has an ignore file; `folder` is relative, no slash."""
+    spec = parse(text)
+    skip = len(os.fsdecode(folder)) + 1 if folder else 0
+    return Rules(above=above, spec=spec, skip=skip) if spec else Rules(above=above)

@@ -1,0 +1,199 @@
+"""Reads and writes single paths below a root, never through a link.
+
+Every folder on the way is opened by itself without following links, so nothing that happens in the
+workspace meanwhile can lead a restore out of it.
+"""
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from checkpoints.objects import EXECUTABLE, FILE, FOLDER, LINK, object_id
+from checkpoints.states import Entry
+
+TEMPORARY_PREFIX = b".agent-tui-restore-"
+_FOLDER_FLAGS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_OPENED = 0o700
+
+
+class Places:
+    """The paths of one root; all methods raise OSError."""
+
+    def __init__(self, root: bytes) -> None:
+        self._root = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+
+    def close(self) -> None:
+        """Let go of the root."""
+        os.close(self._root)
+
+    @contextmanager
+    def _parent(self, path: bytes) -> Iterator[tuple[int, bytes]]:
+        """A descriptor of the folder that a path is in, and its last name."""
+        *folders, name = path.split(b"/")
+        descriptor = os.dup(self._root)
+        try:
+            for folder in folders:
+                inner = os.open(folder, _FOLDER_FLAGS, dir_fd=descriptor)
+                os.close(descriptor)
+                descriptor = inner
+            yield descriptor, name
+        finally:
+            os.close(descriptor)
+
+    def look(self, path: bytes) -> Entry | None:
+        """What is at a path now, its content read; None when nothing is, or a parent is no folder.
+
+        Something that is neither file, link nor folder has mode 0.
+        """
+        try:
+            with self._parent(path) as (folder, name):
+                status = os.lstat(name, dir_fd=folder)
+                return _entry(folder, name, status)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            if error.errno == 40:  # ELOOP: a parent became a link
+                return None
+            raise
+
+    def make_folder(self, path: bytes, permissions: int) -> None:
+        """Make a folder and those above it that are missing."""
+        above = path.rpartition(b"/")[0]
+        if above and self.look(above) is None:
+            self.make_folder(above, 0o755)
+        with self._opened(path), self._parent(path) as (folder, name):
+            os.mkdir(name, 0o700, dir_fd=folder)
+            _chmod(folder, name, permissions)
+
+    def write(self, path: bytes, content: bytes, permissions: int) -> None:
+        """Put a whole file in place of what is there; what is there must not be a folder."""
+        self._make_parents(path)
+        with self._opened(path), self._parent(path) as (folder, name):
+            temporary = TEMPORARY_PREFIX + secrets.token_hex(6).encode()
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(temporary, flags, 0o600, dir_fd=folder)
+            try:
+                try:
+                    _write_all(descriptor, content)
+                    _keep_owner(descriptor, folder, name)
+                    os.fchmod(descriptor, permissions)
+                    os.fdatasync(descriptor)
+                finally:
+                    os.close(descriptor)
+                os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+            except OSError:
+                os.unlink(temporary, dir_fd=folder)
+                raise
+
+    def write_link(self, path: bytes, target: bytes) -> None:
+        """Put a link in place of what is there."""
+        self._make_parents(path)
+        with self._opened(path), self._parent(path) as (folder, name):
+            temporary = TEMPORARY_PREFIX + secrets.token_hex(6).encode()
+            os.symlink(target, temporary, dir_fd=folder)
+            try:
+                os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+            except OSError:
+                os.unlink(temporary, dir_fd=folder)
+                raise
+
+    def set_permissions(self, path: bytes, permissions: int) -> None:
+        """Change the bits of a file or folder; a link is refused by the kernel."""
+        with self._parent(path) as (folder, name):
+            _chmod(folder, name, permissions)
+
+    def remove(self, path: bytes) -> None:
+        """Remove a file or link."""
+        with self._opened(path), self._parent(path) as (folder, name):
+            os.unlink(name, dir_fd=folder)
+
+    def remove_folder(self, path: bytes) -> bool:
+        """Remove a folder if it is empty; tells whether it is gone."""
+        with self._opened(path), self._parent(path) as (folder, name):
+            try:
+                os.rmdir(name, dir_fd=folder)
+            except OSError as error:
+                if error.errno in (39, 17):  # ENOTEMPTY, EEXIST
+                    return False
+                raise
+        return True
+
+    def sweep(self, path: bytes) -> None:
+        """Remove what a killed restore left beside a path."""
+        try:
+            with self._parent(path) as (folder, _):
+                listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+                try:
+                    names = [os.fsencode(name) for name in os.listdir(listed)]
+                finally:
+                    os.close(listed)
+                for name in names:
+                    if name.startswith(TEMPORARY_PREFIX):
+                        os.unlink(name, dir_fd=folder)
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            return
+
+    def _make_parents(self, path: bytes) -> None:
+        above = path.rpartition(b"/")[0]
+        if above and self.look(above) is None:
+            self.make_folder(above, 0o755)
+
+    @contextmanager
+    def _opened(self, path: bytes) -> Iterator[None]:
+        """Give ourselves write access to the folder of a path for a moment, where it is ours to give."""
+        above = path.rpartition(b"/")[0]
+        if not above:
+            yield
+            return
+        with self._parent(above) as (folder, name):
+            before = stat.S_IMODE(os.lstat(name, dir_fd=folder).st_mode)
+            closed = before & _OPENED != _OPENED
+            if closed:
+                _chmod(folder, name, before | _OPENED)
+            try:
+                yield
+            finally:
+                if closed:
+                    _chmod(folder, name, before)
+
+
+def _entry(folder: int, name: bytes, status: os.stat_result) -> Entry:
+    permissions = stat.S_IMODE(status.st_mode)
+    if stat.S_ISDIR(status.st_mode):
+        return Entry(FOLDER, b"", permissions)
+    if stat.S_ISLNK(status.st_mode):
+        return Entry(LINK, object_id("blob", os.readlink(name, dir_fd=folder)), 0o777)
+    if not stat.S_ISREG(status.st_mode):
+        return Entry(0, b"", permissions)
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with open(os.open(name, flags, dir_fd=folder), "rb") as stream:
+        oid = object_id("blob", stream.read())
+    return Entry(EXECUTABLE if permissions & 0o100 else FILE, oid, permissions)
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _keep_owner(descriptor: int, folder: int, name: bytes) -> None:
+    """A replaced file keeps its owner, where we may give it away."""
+    try:
+        old, new = os.lstat(name, dir_fd=folder), os.fstat(descriptor)
+        if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+            os.fchown(descriptor, old.st_uid, old.st_gid)
+    except (FileNotFoundError, PermissionError):
+        return
+
+
+def _chmod(folder: int, name: bytes, permissions: int) -> None:
+    """Through a descriptor opened without following links; `/proc` makes the path for it."""
+    descriptor = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        if not stat.S_ISLNK(os.fstat(descriptor).st_mode):
+            os.chmod(f"/proc/self/fd/{descriptor}", permissions)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,374 @@
+"""Going back: plan, checkpoint before, journal, restore, verify; and taking that back again."""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from checkpoints.attribution import Trace, history
+from checkpoints.catalog import Row
+from checkpoints.diff import changes
+from checkpoints.gitprocess import GitError, environment
+from checkpoints.journal import Step
+from checkpoints.objects import EXECUTABLE, FILE, FOLDER
+from checkpoints.places import Places
+from checkpoints.plan import Draft, Evidence, chosen, draft, operation
+from checkpoints.restore import Restore
+from checkpoints.snapshot import State
+from checkpoints.states import Entry, covered_pairs, shown
+from checkpoints.types import (
+    Author,
+    Cause,
+    CheckpointError,
+    Choice,
+    CutRollback,
+    Phase,
+    RollbackPlan,
+    RollbackResult,
+)
+from checkpoints.workspace import Workspace
+
+_MERGE_TIMEOUT_S = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is asked for."""
+
+    target: str
+    paths: tuple[str, ...] = ()
+    choices: Mapping[str, Choice]
+    default: Choice = "keep"
+
+
+class Rollback:
+    """Rollbacks of one workspace; `after_step` is called after each durable step with its number."""
+
+    def __init__(self, workspace: Workspace, after_step: Callable[[int], None] = lambda index: None) -> None:
+        self._workspace = workspace
+        self._after_step = after_step
+
+    # --- looking ----------------------------------------------------------------------------------
+
+    def plan(self, target: str, paths: Sequence[str] = ()) -> RollbackPlan:
+        """What would happen; nothing in the workspace changes."""
+        workspace = self._workspace
+        row = workspace.resolve(target)
+        with workspace.locked():
+            evidence = self._evidence(row, None)
+            plan = draft(evidence, workspace.selected(paths))
+        return self._shown(row, evidence, plan)
+
+    def _shown(self, row: Row, evidence: Evidence, plan: Draft) -> RollbackPlan:
+        pairs = {step.path: (step.before, step.after) for step in plan.steps}
+        counts = {
+            os.fsencode(change.path): change
+            for change in changes(
+                self._workspace.trees, evidence.now, evidence.target, pairs, lambda _: Author.ROLLBACK
+            )
+        }
+        operations = []
+        for step in plan.steps:
+            change = counts.get(step.path)
+            detail = ""
+            if change is not None:
+                detail = change.detail or (
+                    f"+{change.added} -{change.removed}" if change.added is not None else ""
+                )
+            operations.append(operation(step, detail))
+        return RollbackPlan(
+            target=row.id,
+            operations=tuple(operations),
+            conflicts=tuple(conflict for _, conflict, _ in plan.conflicts.values()),
+            kept=tuple(plan.kept),
+            uncovered=tuple(plan.uncovered),
+            head_moved=self._head_moved(row),
+        )
+
+    def _head_moved(self, row: Row) -> str:
+        words = []
+        current = self._workspace.heads()
+        for name, then in (row.heads or {}).items():
+            now = current.get(name)
+            if now is None or (then.commit, then.branch) == (now.commit, now.branch):
+                continue
+            branch = (
+                then.branch
+                if then.branch == now.branch
+                else f"{then.branch or 'detached'} → {now.branch or 'detached'}"
+            )
+            where = "" if name in (".", "") else f"{name}: "
+            words.append(
+                f"{where}{branch} {then.commit[:7] or 'no commit'} → {now.commit[:7] or 'no commit'}".strip()
+            )
+        return ", ".join(words)
+
+    def _evidence(self, row: Row, present: tuple[Row, State] | None) -> Evidence:
+        """Everything since the target; `present` is the checkpoint before a rollback, if taken."""
+        workspace = self._workspace
+        target = workspace.state(row)
+        later = [(one, workspace.state(one)) for one in workspace.catalog.since(row.session, row.seq)]
+        if present is None:
+            now = self._now_covering(target)
+            last = later[-1][0] if later else row
+            later.append((workspace.unlisted(last, now), now))
+        else:
+            now = present[1]
+        known = history(workspace.trees, row, target, later, workspace.above)
+        return Evidence(
+            trees=workspace.trees,
+            target=target,
+            now=now,
+            later=later,
+            history=known,
+            elsewhere=workspace.catalog.changed_elsewhere(workspace.home.below, row.session, row.created_at),
+            above=workspace.above,
+        )
+
+    def _now_covering(self, target: State) -> State:
+        """The present state, with every path that the target holds and that exists."""
+        workspace = self._workspace
+        now = workspace.now_locked()
+        missing = self._missing(target, now)
+        return workspace.now_locked(missing) if missing else now
+
+    def _missing(self, target: State, now: State) -> list[bytes]:
+        """Paths of the target that exist and that the present state does not hold."""
+        workspace = self._workspace
+        root = os.fsencode(workspace.home.root)
+        return [
+            path
+            for path, (then, current) in workspace.trees.compare(target, now).items()
+            if current is None
+            and then is not None
+            and then.mode != FOLDER
+            and path not in workspace.touched
+            and os.path.lexists(root + b"/" + path)
+        ]
+
+    # --- acting -----------------------------------------------------------------------------------
+
+    def run(self, request: Request) -> RollbackResult:
+        """Go back to a checkpoint of this workspace."""
+        workspace = self._workspace
+        with workspace.locked(alone=True, what="a rollback"):
+            self._refuse_when_cut()
+            row = workspace.resolve(request.target)
+            missing = self._missing(workspace.state(row), workspace.now_locked())
+            cause = Cause(
+                phase=Phase.BEFORE_ROLLBACK,
+                session=row.session,
+                summary=f"rollback to {row.id}",
+                touched=tuple(shown(path) for path in missing),
+            )
+            before = workspace.record_locked(cause).row
+            present = workspace.state(before)
+            evidence = self._evidence(row, (before, present))
+            selected = workspace.selected(request.paths)
+            plan = draft(evidence, selected)
+            steps, merged = self._steps(plan, request, evidence)
+            return self._carry_out(row, before, plan, steps, merged, request)
+
+    def redo(self, session: str = "") -> RollbackResult:
+        """Take back the newest rollback that was not taken back yet."""
+        workspace = self._workspace
+        done = workspace.catalog.newest(Phase.AFTER_ROLLBACK, workspace.home.below, session)
+        if done is None or done.redone or not done.undo:
+            raise CheckpointError("there is no rollback to take back here")
+        result = self.run(Request(target=done.undo, choices={}))
+        workspace.catalog.update(replace(done, redone=True))
+        newest = workspace.catalog.newest(Phase.AFTER_ROLLBACK, workspace.home.below, session)
+        if newest is not None and newest.undo == result.undo:
+            workspace.catalog.update(replace(newest, redone=True))  # a redo is not taken back by a redo
+        return result
+
+    def _steps(self, plan: Draft, request: Request, evidence: Evidence) -> tuple[list[Step], list[str]]:
+        steps = list(plan.steps)
+        for path in chosen(plan, request.choices, request.default, "take"):
+            steps.append(plan.conflicts[path][0])
+        merged = []
+        for path in chosen(plan, request.choices, request.default, "merge"):
+            step, _, trace = plan.conflicts[path]
+            step, has_markers = self._merged(step, trace, evidence)
+            steps.append(step)
+            if has_markers:
+                merged.append(shown(path))
+        return steps, merged
+
+    def _carry_out(
+        self, row: Row, before: Row, plan: Draft, steps: list[Step], merged: list[str], request: Request
+    ) -> RollbackResult:
+        workspace = self._workspace
+        failures: dict[str, str] = {}
+        if steps:
+            try:
+                workspace.journal.begin(
+                    session=row.session, root=workspace.home.below, target=row.id, undo=before.id, steps=steps
+                )
+            except OSError as error:
+                raise CheckpointError(
+                    f"the rollback was not begun: {error.strerror}: `{workspace.journal.path}`"
+                ) from error
+            self._after_step(-1)
+            failures = self._restore(steps)
+        return self._finish(row, before, steps, failures, plan, merged, request)
+
+    def _restore(self, steps: list[Step]) -> dict[str, str]:
+        places = Places(os.fsencode(self._workspace.home.root))
+        try:
+            restore = Restore(places=places, read=self._workspace.store.read, done=self._mark)
+            restore.run(steps)
+            restore.set_folder_bits(steps)
+            return restore.failures
+        finally:
+            places.close()
+
+    def _mark(self, index: int) -> None:
+        with suppress(OSError):  # the marks only tell how far it came; each step can be told from the disk
+            self._workspace.journal.mark(index)
+        self._after_step(index)
+
+    def _finish(
+        self,
+        row: Row,
+        before: Row,
+        steps: list[Step],
+        failures: dict[str, str],
+        plan: Draft | None,
+        merged: list[str],
+        request: Request | None,
+    ) -> RollbackResult:
+        """Read everything again, compare, and record the state after."""
+        workspace = self._workspace
+        cause = Cause(phase=Phase.AFTER_ROLLBACK, session=row.session, summary=f"after rollback to {row.id}")
+        after = workspace.record_locked(cause, reread=True, rolled=(row.id, before.id)).row
+        state = workspace.state(after)
+        mismatches = self._mismatches(steps, failures, state)
+        pairs = {
+            path: pair
+            for path, pair in covered_pairs(
+                workspace.trees, workspace.state(before), state, workspace.above
+            ).items()
+            if any(path == step.path for step in steps)
+        }
+        changed = changes(workspace.trees, workspace.state(before), state, pairs, lambda _: Author.ROLLBACK)
+        workspace.journal.end()
+        self._after_step(len(steps))
+        kept = list(plan.kept) if plan else []
+        if plan and request:
+            kept += [shown(path) for path in chosen(plan, request.choices, request.default, "keep")]
+        return RollbackResult(
+            target=row.id,
+            undo=before.id,
+            changed=changed,
+            kept=tuple(kept),
+            mismatches=tuple(mismatches),
+            merged_with_markers=tuple(merged),
+        )
+
+    def _mismatches(self, steps: list[Step], failures: dict[str, str], state: State) -> list[str]:
+        found = []
+        for step in steps:
+            name = shown(step.path)
+            entry = self._workspace.trees.find(state, step.path)
+            is_frame = step.after is None and step.before is not None and step.before.mode == FOLDER
+            if name in failures:
+                found.append(f"{name} ({failures[name]})")
+            elif entry != step.after and not is_frame:
+                found.append(f"{name} (differs from the checkpoint)")
+        return found
+
+    # --- merging ----------------------------------------------------------------------------------
+
+    def _merged(self, step: Step, trace: Trace | None, evidence: Evidence) -> tuple[Step, bool]:
+        """Three-way merge: the user's text stays, what the agent did to it is taken back."""
+        workspace = self._workspace
+        base = self._agent_version(step.path, trace, evidence)
+        texts = [_text(workspace, entry) for entry in (step.before, base, step.after)]
+        if workspace.store.git is None or any(text is None for text in texts):
+            raise CheckpointError(
+                f"`{shown(step.path)}` cannot be merged: it is not text on all sides; keep it or take the checkpoint"
+            )
+        assert step.before is not None
+        merged, has_markers = _merge(workspace, [text or b"" for text in texts])
+        oid = workspace.put_blob(merged)
+        return replace(step, after=Entry(step.before.mode, oid, step.before.permissions)), has_markers
+
+    def _agent_version(self, path: bytes, trace: Trace | None, evidence: Evidence) -> Entry | None:
+        for row, state in reversed(evidence.later):
+            if trace is not None and row.seq == trace.agent_seq:
+                return evidence.trees.find(state, path)
+        return None
+
+    # --- after a crash ----------------------------------------------------------------------------
+
+    def cut(self) -> CutRollback | None:
+        """The rollback that a killed process left, if there is one."""
+        return self._workspace.journal.cut()
+
+    def _refuse_when_cut(self) -> None:
+        if self._workspace.journal.cut() is not None:
+            self.settle(complete=False)
+
+    def recover(self, *, complete: bool) -> RollbackResult | None:
+        """Finish a cut rollback, or take it back; None when there is none."""
+        with self._workspace.locked(alone=True, what="the end of a cut rollback"):
+            return self.settle(complete=complete)
+
+    def settle(self, *, complete: bool) -> RollbackResult | None:
+        """The same under a lock already held."""
+        workspace = self._workspace
+        found = workspace.journal.read()
+        if found is None:
+            return None
+        head, steps, _ = found
+        row, before = workspace.resolve(head["target"]), workspace.resolve(head["undo"])
+        newer = workspace.catalog.since(before.session, before.seq)
+        if any(one.undo == before.id for one in newer):
+            workspace.journal.end()  # it was killed after the last step
+            return None
+        self._sweep(steps)
+        wanted = steps if complete else [step.reversed() for step in steps]
+        failures = self._restore(wanted)
+        return self._finish(row if complete else before, before, wanted, failures, None, [], None)
+
+    def _sweep(self, steps: list[Step]) -> None:
+        places = Places(os.fsencode(self._workspace.home.root))
+        try:
+            for folder in {step.path.rpartition(b"/")[0] for step in steps}:
+                places.sweep(folder + b"/x" if folder else b"x")
+        finally:
+            places.close()
+
+
+def _text(workspace: Workspace, entry: Entry | None) -> bytes | None:
+    if entry is None or entry.mode not in (FILE, EXECUTABLE):
+        return None
+    content = workspace.store.read(entry.oid)
+    return None if b"\0" in content else content
+
+
+def _merge(workspace: Workspace, texts: Sequence[bytes]) -> tuple[bytes, bool]:
+    """`git merge-file`: its status is the number of conflicts left as markers."""
+    git = workspace.store.git
+    assert git is not None
+    with tempfile.TemporaryDirectory(dir=workspace.store.directory / "tmp") as folder:
+        names = []
+        for name, text in zip(("yours", "agent", "checkpoint"), texts, strict=True):
+            path = os.path.join(folder, name)
+            with open(path, "wb") as stream:
+                stream.write(text)
+            names.append(path)
+        labels = [part for label in ("yours", "agent", "checkpoint") for part in ("-L", label)]
+        answer = subprocess.run(
+            [git.program, "merge-file", "-p", *labels, *names],
+            capture_output=True,
+            timeout=_MERGE_TIMEOUT_S,
+            env=environment(os.fspath(workspace.store.directory)),
+            cwd=workspace.store.directory,
+        )
+    if answer.returncode < 0 or answer.returncode > 127:
+        raise GitError(f"`git merge-file` failed: {answer.stderr.decode('utf-8', 'replace').strip()}")
+    return answer.stdout, answer.returncode > 0

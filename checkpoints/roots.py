@@ -1,0 +1,122 @@
+"""Where the checkpoints of a workspace are kept: one directory per root, shared by roots inside it."""
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from checkpoints.ignores import FILE_NAME, Rules, parse, read_text
+from checkpoints.nested import enclosing, exclude_file, git_dir_of
+from checkpoints.types import CheckpointError, WorkspaceKey
+
+_DESCRIPTION = "workspace.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """The directory of a store, and where the workspace lies below the root of that store."""
+
+    directory: Path
+    root: Path  # real path of the workspace
+    below: str  # empty: the workspace is the root of the store
+
+    @property
+    def name(self) -> str:
+        """A file name for what belongs to this workspace alone."""
+        return hashlib.sha256(os.fsencode(self.below)).hexdigest()[:12] if self.below else "root"
+
+
+def workspace_key(root: Path) -> WorkspaceKey:
+    """Identity of a root: real path and inode. Not the device, whose number changes between boots."""
+    try:
+        real = Path(os.path.realpath(root, strict=True))
+        inode = real.stat().st_ino
+    except OSError as error:
+        raise CheckpointError(f"workspace `{root}` cannot be read: {error.strerror}") from error
+    digest = hashlib.sha256(os.fsencode(real) + b"\0%d" % inode)
+    return WorkspaceKey(root=real, key=digest.hexdigest()[:16])
+
+
+def home_of(root: Path, state_dir: Path, *, alone: bool) -> Home:
+    """The directory for this workspace, made where it is missing.
+
+    A workspace inside another one that has a store uses that store, so that both share one lock;
+    `alone` roots (too wide ones) share with nobody. Raises CheckpointError.
+    """
+    key = workspace_key(root)
+    base = state_dir / "checkpoints"
+    own = base / key.key
+    try:
+        base.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not own.exists() and not alone:
+            outer = _outer(base, key.root)
+            if outer is not None:
+                return outer
+        own.mkdir(exist_ok=True, mode=0o700)
+        _describe(own, key.root, alone=alone)
+    except OSError as error:
+        raise CheckpointError(f"state directory `{base}` cannot be written: {error.strerror}") from error
+    return Home(directory=own, root=key.root, below="")
+
+
+def _describe(directory: Path, root: Path, *, alone: bool) -> None:
+    path = directory / _DESCRIPTION
+    if not path.exists():
+        temporary = directory / f"{_DESCRIPTION}.{os.getpid()}"
+        temporary.write_text(json.dumps({"root": os.fspath(root), "alone": alone}))
+        temporary.replace(path)
+
+
+def described_root(directory: Path) -> Path | None:
+    """The workspace that a store belongs to."""
+    try:
+        return Path(json.loads((directory / _DESCRIPTION).read_text())["root"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _outer(base: Path, root: Path) -> Home | None:
+    """The store of the nearest workspace above that is open to sharing and still the same folder."""
+    best: Home | None = None
+    for path in base.glob(f"*/{_DESCRIPTION}"):
+        try:
+            facts = json.loads(path.read_text())
+        except (OSError, ValueError):
+            continue
+        outer = Path(facts["root"])
+        if facts.get("alone") or not root.is_relative_to(outer) or root == outer:
+            continue
+        try:
+            same = workspace_key(outer).key == path.parent.name
+        except CheckpointError:
+            continue
+        if same and (best is None or len(outer.parts) > len(best.root.parts)):
+            best = Home(directory=path.parent, root=outer, below="")
+    if best is None:
+        return None
+    return Home(directory=best.directory, root=root, below=os.fspath(root.relative_to(best.root)))
+
+
+def rules_above(root: Path) -> Rules:
+    """Ignore rules of the repository that the workspace is a part of, from its root downwards."""
+    top = enclosing(root)
+    rules = Rules()
+    if top is None:
+        return rules
+    git_dir = git_dir_of(os.fsencode(top))
+    if top == root:
+        return rules
+    sources = [(top, read_text(exclude_file(git_dir)) if git_dir else b"")]
+    folder = top
+    for part in root.relative_to(top).parts:
+        sources.append((folder, read_text(os.fsencode(folder) + b"/" + FILE_NAME)))
+        folder = folder / part
+    for source, text in sources:
+        spec = parse(text)
+        if spec is not None:
+            prefix = os.fspath(root.relative_to(source)) + "/"
+            if spec.check_file(prefix).include:
+                return Rules()  # the workspace itself is ignored there: those rules are not about it
+            rules = Rules(above=rules, spec=spec, prefix=prefix)
+    return rules

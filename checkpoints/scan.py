@@ -1,0 +1,497 @@
+"""Our own change detection: a walk that tells by nanosecond times what has to be read again.
+
+A scan is a tree of folders; a folder in which nothing changed is the same object as in the scan
+before, so what follows costs as much as what changed. Names are bytes. Nothing below a `.git` is
+looked at, links are never followed, and special files are never opened.
+"""
+
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from checkpoints.coverage import MAX_DEPTH, Gap, Limits, special_kind, too_large
+from checkpoints.ignores import FILE_NAME, Rules, in_folder, read_text
+from checkpoints.nested import exclude_file, git_dir_of
+
+# A write within this time before a scan may share its time stamp with one after it: kernel clocks
+# for file times tick every 1 to 10 ms.
+RACY_NS = 50_000_000
+COARSE_RACY_NS = 2_500_000_000  # for file systems that keep whole seconds (FAT: two)
+_PROBE_BYTES = 4096
+_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+# Takes content and the id it had before (empty: new); stores it when it is another, returns its id.
+Keep = Callable[[bytes, bytes], bytes]
+
+
+class File(NamedTuple):
+    """A file or link that is held; the numbers are those of `lstat` when its content was read."""
+
+    mode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    oid: bytes
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Folder:
+    """One directory. Never changed once the scan that made it is done, but for `tree` and `odd`,
+    which the snapshot fills in."""
+
+    mode: int
+    inode: int
+    mtime_ns: int
+    files: dict[bytes, File] = field(default_factory=dict)
+    folders: "dict[bytes, Folder]" = field(default_factory=dict)
+    gaps: dict[bytes, Gap] = field(default_factory=dict)
+    tree: bytes = b""  # object id of the content; empty: not computed
+    noted: bool = False  # it, or one below, has modes or gaps that a tree cannot hold
+    count: int = 0  # files held in it and below
+
+
+class TooWideError(Exception):
+    """More files or more time than allowed; the text says which."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """The workspace at one moment."""
+
+    root: Folder
+    started_ns: int  # clock of the file times
+    exclude: Mapping[bytes, bytes]  # each folder with a `.git` → text of its own ignore file
+
+
+@dataclass(slots=True, kw_only=True)
+class Scanner:
+    """Walks one workspace again and again."""
+
+    root: bytes
+    limits: Limits
+    above: Rules  # of the folders above the workspace
+    skipped: frozenset[tuple[int, int]] = frozenset()  # device and inode of our own folders
+    progress: Callable[[int], None] = lambda _: None
+    previous: Scan | None = None
+    sticky: bool = False  # what the scan before held stays held, whatever the ignore files say now
+    targeted: bool = False  # look at touched paths only
+    _rules: dict[bytes, tuple[Rules, tuple[int, ...], Rules]] = field(default_factory=dict)
+
+    def scan(
+        self,
+        keep: Keep,
+        *,
+        touched: Iterable[bytes] = (),
+        deadline: float | None = None,
+        reread: bool = False,
+    ) -> Scan:
+        """Walk everything; `touched` paths are held whatever the rules and read again.
+
+        `deadline` is of `time.monotonic`; raises TooWideError past it or past the file limit, and
+        OSError when the root itself cannot be read or the store cannot be written.
+        """
+        walk = _Walk(scanner=self, keep=keep, touched=_by_folder(touched), deadline=deadline)
+        walk.racy_from = 0 if reread or self.previous is None else self.previous.started_ns - RACY_NS
+        walk.coarse_from = 0 if reread or self.previous is None else self.previous.started_ns - COARSE_RACY_NS
+        started_ns = time.time_ns()
+        status = os.stat(self.root)
+        old = self.previous.root if self.previous else None
+        root = walk.folder(self.root, b"", status, old, self.above, only_known=False)
+        self.previous = Scan(
+            root=root,
+            started_ns=started_ns,
+            exclude=walk.exclude,
+        )
+        self.sticky = True
+        return self.previous
+
+
+class _Entry(Protocol):
+    """What `os.scandir` gives."""
+
+    def stat(self, *, follow_symlinks: bool) -> os.stat_result: ...
+
+
+class _NamedEntry:
+    """A name looked up without listing its folder."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: bytes) -> None:
+        self._path = path
+
+    def stat(self, *, follow_symlinks: bool) -> os.stat_result:
+        return os.stat(self._path, follow_symlinks=follow_symlinks)
+
+
+def _named(path: bytes, names: Collection[bytes]) -> list[tuple[bytes, _Entry]]:
+    return [(name, _NamedEntry(path + b"/" + name)) for name in names if os.path.lexists(path + b"/" + name)]
+
+
+def _by_folder(paths: Iterable[bytes]) -> dict[bytes, set[bytes]]:
+    """Folder → names in it on the way to a touched path; the last name of each path included."""
+    table: dict[bytes, set[bytes]] = {}
+    for path in paths:
+        while path:
+            folder, _, name = path.rpartition(b"/")
+            names = table.setdefault(folder, set())
+            if name in names:
+                break
+            names.add(name)
+            path = folder  # noqa: PLW2901 - walks up
+    return table
+
+
+@dataclass(slots=True, kw_only=True)
+class _Walk:
+    """The state of one scan."""
+
+    scanner: Scanner
+    keep: Keep
+    touched: dict[bytes, set[bytes]]
+    deadline: float | None
+    racy_from: int = 0
+    coarse_from: int = 0
+    count: int = 0
+    exclude: dict[bytes, bytes] = field(default_factory=dict)
+
+    def folder(
+        self,
+        path: bytes,
+        relative: bytes,
+        status: os.stat_result,
+        old: Folder | None,
+        rules: Rules,
+        *,
+        only_known: bool,
+    ) -> Folder:
+        """The folder as it is now; the old object itself when nothing in it changed."""
+        touched: Collection[bytes] = self.touched.get(relative, ())
+        if self.scanner.targeted:
+            entries = _named(path, touched)
+        else:
+            with os.scandir(path) as listing:
+                entries = [(entry.name, entry) for entry in listing]
+        names = {name for name, _ in entries}
+        if b".git" in names:
+            rules = self._repository(path, relative)
+        if FILE_NAME in names:
+            rules = self._rules_of(path, relative, rules)
+        here = _Level(walk=self, path=path, relative=relative, old=old, rules=rules, only_known=only_known)
+        here.touched = touched
+        for name, entry in entries:
+            if name != b".git":
+                here.entry(name, entry)
+        self.check()
+        return here.finish(status)
+
+    def check(self) -> None:
+        """Stop a walk that has become too wide."""
+        self.scanner.progress(self.count)
+        if self.count > self.scanner.limits.max_files:
+            raise TooWideError(f"more than {self.scanner.limits.max_files:,} files")
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise TooWideError("reading the workspace takes too long")
+
+    def _repository(self, path: bytes, relative: bytes) -> Rules:
+        """A nested repository has rules of its own; those of the outer one end at its door."""
+        git_dir = git_dir_of(path)
+        text = read_text(exclude_file(git_dir)) if git_dir else b""
+        self.exclude[relative] = text
+        base = self._fixed(relative + b"/.git", Rules) if relative else self.scanner.above
+        if not text:
+            return base
+        key = (hash(text),)
+        return self._cached(
+            relative + b"/.git/info/exclude", base, key, lambda: in_folder(base, relative, text)
+        )
+
+    def _rules_of(self, path: bytes, relative: bytes, above: Rules) -> Rules:
+        try:
+            status = os.lstat(path + b"/" + FILE_NAME)
+        except OSError:
+            return above
+        key: tuple[int, ...] = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        if status.st_ctime_ns >= self.racy_from:
+            key = (*key, hash(read_text(path + b"/" + FILE_NAME)))
+        name = relative + b"/" + FILE_NAME
+        return self._cached(
+            name, above, key, lambda: in_folder(above, relative, read_text(path + b"/" + FILE_NAME))
+        )
+
+    def _fixed(self, name: bytes, make: Callable[[], Rules]) -> Rules:
+        return self._cached(name, self.scanner.above, (), make)
+
+    def _cached(self, name: bytes, above: Rules, key: tuple[int, ...], make: Callable[[], Rules]) -> Rules:
+        known = self.scanner._rules.get(name)
+        if known is not None and known[0] is above and known[1] == key:
+            return known[2]
+        rules = make()
+        self.scanner._rules[name] = (above, key, rules)
+        return rules
+
+
+_NO_FILES: dict[bytes, File] = {}
+_NO_FOLDERS: dict[bytes, Folder] = {}
+_NO_GAPS: dict[bytes, Gap] = {}
+
+
+class _Level:
+    """One folder while its entries are looked at."""
+
+    __slots__ = (
+        "changed", "files", "folders", "gaps", "old", "old_files", "old_folders", "old_gaps",
+        "only_known", "path", "relative", "rules", "touched", "walk",
+    )  # fmt: skip
+
+    def __init__(
+        self, *, walk: _Walk, path: bytes, relative: bytes, old: Folder | None, rules: Rules, only_known: bool
+    ) -> None:
+        self.walk = walk
+        self.path = path
+        self.relative = relative
+        self.old = old
+        self.rules = rules
+        self.only_known = only_known
+        self.touched: Collection[bytes] = ()
+        self.old_files = old.files if old else _NO_FILES
+        self.old_folders = old.folders if old else _NO_FOLDERS
+        self.old_gaps = old.gaps if old else _NO_GAPS
+        self.files: dict[bytes, File] = {}
+        self.folders: dict[bytes, Folder] = {}
+        self.gaps: dict[bytes, Gap] = {}
+        self.changed = old is None
+
+    def entry(self, name: bytes, entry: "_Entry") -> None:
+        """Look at one name; anything that vanishes meanwhile is as if it had never been there."""
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except OSError:
+            return
+        kind = status.st_mode & 0o170000
+        if kind == stat.S_IFDIR:
+            self._folder(name, status)
+            return
+        known = self.old_files.get(name)
+        if known is not None and self._unchanged(known, status, name):
+            self.files[name] = known
+            self.walk.count += 1
+        elif self._included(name, known is not None or name in self.old_gaps, folder=False):
+            self._file(name, status, known)
+
+    def finish(self, status: os.stat_result) -> Folder:
+        """The folder made of what was seen."""
+        old = self.old
+        if (
+            old is not None
+            and not self.changed
+            and old.mode == status.st_mode
+            and len(old.files) == len(self.files)
+            and len(old.folders) == len(self.folders)
+            and len(old.gaps) == len(self.gaps)
+        ):
+            old.inode, old.mtime_ns = status.st_ino, status.st_mtime_ns
+            return old
+        return Folder(
+            mode=status.st_mode,
+            inode=status.st_ino,
+            mtime_ns=status.st_mtime_ns,
+            files=self.files,
+            folders=self.folders,
+            gaps=self.gaps,
+            count=len(self.files) + sum(folder.count for folder in self.folders.values()),
+        )
+
+    def _unchanged(self, known: File, status: os.stat_result, name: bytes) -> bool:
+        changed = status.st_ctime_ns
+        if (
+            known.ctime_ns != changed
+            or known.mtime_ns != status.st_mtime_ns
+            or known.size != status.st_size
+            or known.mode != status.st_mode
+            or known.inode != status.st_ino
+            or name in self.touched
+        ):
+            return False
+        walk = self.walk
+        if changed >= walk.racy_from:
+            return False
+        return changed % 1_000_000_000 != 0 or changed < walk.coarse_from
+
+    def _included(self, name: bytes, known: bool, *, folder: bool) -> bool:
+        if name in self.touched or (known and self.walk.scanner.sticky):
+            return True
+        if self.only_known:
+            return False
+        return not self.rules.ignores(self._relative(name), folder=folder)
+
+    def _relative(self, name: bytes) -> bytes:
+        return self.relative + b"/" + name if self.relative else name
+
+    def _folder(self, name: bytes, status: os.stat_result) -> None:
+        scanner = self.walk.scanner
+        if (status.st_dev, status.st_ino) in scanner.skipped:
+            return
+        relative = self._relative(name)
+        old = self.old_folders.get(name)
+        ignored = self.only_known or self.rules.ignores(relative, folder=True)
+        if ignored and name not in self.touched and not (old is not None and scanner.sticky):
+            return
+        if relative.count(b"/") >= MAX_DEPTH:
+            self._gap(name, status, f"below {MAX_DEPTH} folders")
+            return
+        path = self.path + b"/" + name
+        try:
+            found = self.walk.folder(path, relative, status, old, self.rules, only_known=ignored)
+        except (PermissionError, NotADirectoryError, FileNotFoundError) as error:
+            self._unreadable_folder(name, status, old, error)
+            return
+        self.folders[name] = found
+        self.changed = self.changed or found is not old
+
+    def _unreadable_folder(
+        self, name: bytes, status: os.stat_result, old: Folder | None, error: OSError
+    ) -> None:
+        """Keep what is known of a folder that was only closed; one that vanished is left out."""
+        if not isinstance(error, PermissionError):
+            return
+        if old is None or old.inode != status.st_ino or old.mtime_ns != status.st_mtime_ns:
+            self._gap(name, status, "unreadable folder")
+            return
+        self.walk.count += old.count
+        closed = Folder(mode=status.st_mode, inode=old.inode, mtime_ns=old.mtime_ns, count=old.count)
+        closed.files, closed.folders, closed.gaps = old.files, old.folders, old.gaps
+        self.folders[name] = old if old.mode == status.st_mode else closed
+        self.changed = self.changed or self.folders[name] is not old
+
+    def _file(self, name: bytes, status: os.stat_result, known: File | None) -> None:
+        path = self.path + b"/" + name
+        limits = self.walk.scanner.limits
+        limit = limits.touched_bytes if name in self.touched else limits.file_bytes
+        if stat.S_ISLNK(status.st_mode):
+            self._hold(name, known, _link(path, status, self._keep(known)))
+        elif not stat.S_ISREG(status.st_mode):
+            self._gap(name, status, special_kind(status.st_mode))
+        elif status.st_size > limit and not (known is not None and status.st_size <= limits.touched_bytes):
+            self._gap(name, status, too_large(status.st_size, limit))
+        else:
+            try:
+                self._hold(name, known, _regular(path, self._keep(known), limits.touched_bytes))
+            except PermissionError:
+                self._unreadable(name, status, known)
+            except _ChangedKindError as error:
+                self._gap(name, status, error.reason)
+
+    def _keep(self, known: File | None) -> Callable[[bytes], bytes]:
+        keep, oid = self.walk.keep, known.oid if known else b""
+        return lambda content: keep(content, oid)
+
+    def _hold(self, name: bytes, known: File | None, found: File | None) -> None:
+        if found is None:
+            return
+        self.walk.count += 1
+        if known == found and known is not None:
+            self.files[name] = known
+            return
+        self.files[name] = found
+        self.changed = True
+
+    def _unreadable(self, name: bytes, status: os.stat_result, known: File | None) -> None:
+        """A file that was only closed (`chmod 000`) keeps its known content."""
+        if known is None or (known.size, known.mtime_ns, known.inode) != (
+            status.st_size,
+            status.st_mtime_ns,
+            status.st_ino,
+        ):
+            self._gap(name, status, "unreadable")
+            return
+        self._hold(name, known, known._replace(mode=status.st_mode, ctime_ns=status.st_ctime_ns))
+
+    def _gap(self, name: bytes, status: os.stat_result, reason: str) -> None:
+        old = self.old_gaps.get(name)
+        if old is not None and old[:5] == (
+            reason,
+            status.st_mode,
+            status.st_size,
+            status.st_mtime_ns,
+            status.st_ctime_ns,
+        ):
+            self.gaps[name] = old
+            return
+        probe = _probe(self.path + b"/" + name) if stat.S_ISREG(status.st_mode) else ""
+        self.gaps[name] = Gap(
+            reason, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, probe
+        )
+        self.changed = True
+
+
+class _ChangedKindError(Exception):
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def _link(path: bytes, status: os.stat_result, keep: Callable[[bytes], bytes]) -> File | None:
+    try:
+        target = os.readlink(path)
+    except OSError:
+        return None
+    return File(
+        status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, keep(target)
+    )
+
+
+def _regular(path: bytes, keep: Callable[[bytes], bytes], limit: int) -> File | None:
+    """Read a file; the numbers are taken before reading, so a write meanwhile shows in the next scan."""
+    try:
+        descriptor = os.open(path, _READ_FLAGS)
+    except PermissionError:
+        raise
+    except OSError:
+        return None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise _ChangedKindError(special_kind(status.st_mode))
+        if status.st_size > limit:
+            raise _ChangedKindError(too_large(status.st_size, limit))
+        content = _read(descriptor, status.st_size, limit)
+    except IsADirectoryError:
+        return None
+    finally:
+        os.close(descriptor)
+    if len(content) > limit:
+        raise _ChangedKindError(too_large(len(content), limit))
+    return File(
+        status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, keep(content)
+    )
+
+
+def _read(descriptor: int, size: int, limit: int) -> bytes:
+    """The whole content; at most one byte more than the limit."""
+    content = os.read(descriptor, size + 1)
+    if len(content) == size:
+        return content
+    pieces = [content]
+    total = len(content)
+    while total <= limit and (piece := os.read(descriptor, min(1 << 20, limit + 1 - total))):
+        pieces.append(piece)
+        total += len(piece)
+    return b"".join(pieces)
+
+
+def _probe(path: bytes) -> str:
+    try:
+        with open(os.open(path, _READ_FLAGS), "rb") as stream:
+            digest = hashlib.sha256(stream.read(_PROBE_BYTES))
+            stream.seek(-min(_PROBE_BYTES, os.fstat(stream.fileno()).st_size), os.SEEK_END)
+            digest.update(stream.read(_PROBE_BYTES))
+            return digest.hexdigest()
+    except OSError:
+        return ""

@@ -1,0 +1,284 @@
+"""The shadow store of one workspace: a git object store outside it, readable by git itself.
+
+Few objects are written as loose files, many as one pack. git is asked for packing, for reading
+packs and for differences; where git is missing, every object stays a loose file (a plain compressed
+copy) and all else works alike.
+"""
+
+import hashlib
+import os
+import re
+import secrets
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+from typing import BinaryIO
+
+from checkpoints.gitprocess import Git, ObjectReader, run
+from checkpoints.objects import (
+    Commit,
+    Kind,
+    TreeItem,
+    commit_content,
+    kind_of,
+    loose_file,
+    object_id,
+    packed_entry,
+    parse_loose,
+    parse_tree,
+    tree_content,
+)
+from checkpoints.types import CheckpointError
+
+PACK_FROM = 400  # new objects in one snapshot; below that loose files are cheaper
+_BUFFER_BYTES = 8 << 20
+_CONFIG = """[core]
+\trepositoryformatversion = 0
+\tbare = true
+\tautocrlf = false
+\tsafecrlf = false
+\thooksPath = /dev/null
+\tattributesFile = /dev/null
+\texcludesFile = /dev/null
+\tfsmonitor = false
+\tlogAllRefUpdates = false
+\tquotePath = false
+\tcompression = 1
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+[commit]
+\tgpgSign = false
+"""
+_ATTRIBUTES = "* -text -eol -filter -ident -working-tree-encoding !diff\n"
+_REF_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+
+
+class DamagedStoreError(CheckpointError):
+    """An object that a checkpoint needs is missing or broken."""
+
+
+class Store:
+    """Objects and refs; not safe for use by two threads at once."""
+
+    def __init__(self, directory: Path, git: Git | None) -> None:
+        self.directory = directory
+        self.git = git
+        self._objects = os.fspath(directory / "objects")
+        self._reader = ObjectReader(git, os.fspath(directory)) if git else None
+
+    def create(self) -> None:
+        """Make the layout where it is missing; raises CheckpointError."""
+        try:
+            for part in ("objects/pack", "objects/info", "refs/checkpoints", "refs/live", "info", "tmp"):
+                (self.directory / part).mkdir(parents=True, exist_ok=True, mode=0o700)
+            for name, text in (
+                ("config", _CONFIG),
+                ("info/attributes", _ATTRIBUTES),
+                ("HEAD", "ref: refs/heads/none\n"),
+            ):
+                self._place(os.fspath(self.directory / name), text.encode(), replace=False)
+        except OSError as error:
+            raise CheckpointError(
+                f"checkpoint store `{self.directory}` cannot be written: {error.strerror}"
+            ) from error
+
+    # --- objects ----------------------------------------------------------------------------------
+
+    def has_loose(self, oid: bytes) -> bool:
+        """Whether a loose file of that object exists; a packed one may exist beside."""
+        return os.path.exists(self._loose_path(oid))
+
+    def put(self, kind: Kind, content: bytes) -> bytes:
+        """Store one object as a loose file and return its id; raises OSError."""
+        oid = object_id(kind, content)
+        path = self._loose_path(oid)
+        if not os.path.exists(path):
+            self._place(path, loose_file(kind, content), replace=False)
+        return oid
+
+    def read(self, oid: bytes, kind: Kind = "blob") -> bytes:
+        """The content of an object of that kind; raises DamagedStoreError."""
+        try:
+            with open(self._loose_path(oid), "rb") as stream:
+                found: tuple[str, bytes] | None = parse_loose(stream.read())
+        except FileNotFoundError:
+            found = self._reader.read(oid) if self._reader else None
+        except (OSError, ValueError) as error:
+            raise DamagedStoreError(f"object `{oid.hex()[:12]}` of the checkpoint store: {error}") from error
+        if found is None or kind_of(found[0]) != kind:
+            raise DamagedStoreError(f"object `{oid.hex()[:12]}` is missing from the checkpoint store")
+        return found[1]
+
+    def tree(self, oid: bytes) -> tuple[TreeItem, ...]:
+        """The names in a tree; raises DamagedStoreError."""
+        try:
+            return tuple(parse_tree(self.read(oid, "tree")))
+        except ValueError as error:
+            raise DamagedStoreError(f"tree `{oid.hex()[:12]}` is damaged") from error
+
+    def put_tree(self, items: Iterable[TreeItem]) -> bytes:
+        """Store a tree."""
+        return self.put("tree", tree_content(items))
+
+    def put_commit(self, commit: Commit) -> bytes:
+        """Store a commit."""
+        return self.put("commit", commit_content(commit))
+
+    # --- refs -------------------------------------------------------------------------------------
+
+    def set_ref(self, namespace: str, names: Iterable[str], oid: bytes) -> None:
+        """Point `refs/NAMESPACE/NAME…` at an object, which keeps it alive."""
+        safe = [part if _REF_NAME.fullmatch(part) else part.encode().hex() for part in names]
+        path = self.directory.joinpath("refs", namespace, *safe)
+        self._place(os.fspath(path), oid.hex().encode() + b"\n", replace=True)
+
+    # --- git --------------------------------------------------------------------------------------
+
+    def run_git(self, arguments: list[str | bytes], *, timeout_s: float, stdin: bytes = b"") -> bytes:
+        """Run git on this store; raises GitError, or CheckpointError where there is no git."""
+        if self.git is None:
+            raise CheckpointError("`git` is not installed: this needs it")
+        return run(self.git, os.fspath(self.directory), arguments, timeout_s=timeout_s, stdin=stdin)
+
+    def close(self) -> None:
+        """End the reader process."""
+        if self._reader:
+            self._reader.close()
+
+    # --- files ------------------------------------------------------------------------------------
+
+    def _loose_path(self, oid: bytes) -> str:
+        name = oid.hex()
+        return f"{self._objects}/{name[:2]}/{name[2:]}"
+
+    def _place(self, path: str, content: bytes, *, replace: bool) -> None:
+        """Write beside and rename, so that a file is whole or absent; data is on disk before."""
+        if not replace and os.path.exists(path):
+            return
+        temporary = f"{self.directory}/tmp/{secrets.token_hex(8)}"
+        try:
+            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fdatasync(stream.fileno())
+            try:
+                os.replace(temporary, path)
+            except FileNotFoundError:
+                os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+                os.replace(temporary, path)
+        except OSError:
+            _unlink(temporary)
+            raise
+
+
+class ObjectWriter:
+    """Takes the new objects of one snapshot: a few become loose files, many become one pack."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: list[tuple[Kind, bytes]] = []
+        self._waiting_bytes = 0
+        self._pack: _Pack | None = None
+        self._seen: set[bytes] = set()
+
+    def blob(self, content: bytes, known: bytes) -> bytes:
+        """Take file content unless it still has the id it had before."""
+        return known if object_id("blob", content) == known else self.add("blob", content)
+
+    def add(self, kind: Kind, content: bytes) -> bytes:
+        """Take one object and return its id; it is stored once `finish` returned. Raises OSError."""
+        oid = object_id(kind, content)
+        if oid in self._seen or self._store.has_loose(oid):
+            return oid
+        self._seen.add(oid)
+        if self._pack is not None:
+            self._pack.add(kind, content)
+            return oid
+        self._waiting.append((kind, content))
+        self._waiting_bytes += len(content)
+        if len(self._waiting) >= PACK_FROM or self._waiting_bytes >= _BUFFER_BYTES:
+            self._drain()
+        return oid
+
+    def finish(self) -> None:
+        """Everything added is in the store when this returns; raises OSError, GitError."""
+        if self._pack is not None:
+            pack, self._pack = self._pack, None
+            pack.finish()
+        self._write_loose()
+
+    def abandon(self) -> None:
+        """Drop what was not finished."""
+        self._waiting.clear()
+        if self._pack is not None:
+            self._pack.abandon()
+            self._pack = None
+
+    def _drain(self) -> None:
+        if self._store.git is None or len(self._waiting) < PACK_FROM:
+            self._write_loose()
+            return
+        self._pack = _Pack(self._store)
+        for kind, content in self._waiting:
+            self._pack.add(kind, content)
+        self._waiting.clear()
+
+    def _write_loose(self) -> None:
+        for kind, content in self._waiting:
+            self._store.put(kind, content)
+        self._waiting.clear()
+        self._waiting_bytes = 0
+
+
+class _Pack:
+    """A pack being written; its index is made, and its content checked, by git."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._path = os.fspath(store.directory / "tmp" / f"{secrets.token_hex(8)}.pack")
+        self._stream: BinaryIO = open(self._path, "w+b", buffering=1 << 20)  # noqa: SIM115 - closed by finish
+        self._stream.write(struct.pack(">4sII", b"PACK", 2, 0))
+        self._count = 0
+
+    def add(self, kind: Kind, content: bytes) -> None:
+        self._stream.write(packed_entry(kind, content))
+        self._count += 1
+
+    def finish(self) -> None:
+        try:
+            self._seal()
+            self._store.run_git(["index-pack", self._path], timeout_s=120)
+            name = os.path.join(self._store.directory, "objects", "pack", f"pack-{self._checksum.hex()}")
+            os.replace(self._path, name + ".pack")
+            os.replace(self._path.removesuffix(".pack") + ".idx", name + ".idx")
+        except BaseException:
+            self.abandon()
+            raise
+
+    def abandon(self) -> None:
+        self._stream.close()
+        for path in (self._path, self._path.removesuffix(".pack") + ".idx"):
+            _unlink(path)
+
+    def _seal(self) -> None:
+        """Write the number of objects into the header, and the checksum of all at the end."""
+        self._stream.seek(8)
+        self._stream.write(struct.pack(">I", self._count))
+        self._stream.seek(0)
+        digest = hashlib.sha1(usedforsecurity=False)
+        while piece := self._stream.read(1 << 20):
+            digest.update(piece)
+        self._checksum = digest.digest()
+        self._stream.write(self._checksum)
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+        self._stream.close()
+
+
+def _unlink(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return

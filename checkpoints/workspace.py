@@ -1,0 +1,464 @@
+"""The checkpoints of one workspace, without threads: record a state, find one, compare two.
+
+One object serves one session and one thread. What other processes did is read from the catalog each
+time, never remembered.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from checkpoints import manifest
+from checkpoints.attribution import author_of
+from checkpoints.catalog import Catalog, Row
+from checkpoints.coverage import Limits
+from checkpoints.diff import changes
+from checkpoints.gitprocess import Git
+from checkpoints.journal import Journal
+from checkpoints.lock import hold
+from checkpoints.nested import HeadState, enclosing, git_dir_of, head_state
+from checkpoints.objects import Commit
+from checkpoints.roots import Home, rules_above
+from checkpoints.scan import Scan, Scanner, TooWideError
+from checkpoints.snapshot import Defaults, State, read_state, usual_permissions, write_state
+from checkpoints.states import Pair, Trees, covered_pairs, shown
+from checkpoints.store import DamagedStoreError, ObjectWriter, Store
+from checkpoints.types import Author, Cause, CheckpointError, FileChange, Phase, Uncovered
+
+_SAVE_AFTER = 50  # changed states until the scan cache is saved again
+_SHOWN_GAPS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A new checkpoint with all its changes."""
+
+    row: Row
+    changes: tuple[FileChange, ...]
+
+
+class Workspace:
+    """Opened with `open`; `close` saves the scan cache. Methods raise CheckpointError."""
+
+    def __init__(
+        self,
+        home: Home,
+        session: str,
+        *,
+        git: Git | None,
+        limits: Limits,
+        state_dir: Path,
+        targeted: str = "",
+    ) -> None:
+        self.home = home
+        self.session = session
+        self.limits = limits
+        self.targeted = targeted  # why only paths named by file tools are held; empty: all are
+        self.store = Store(home.directory / "store", git)
+        self.trees = Trees(self.store)
+        self.catalog: Catalog
+        self.journal = Journal(home.directory / "rollback.journal")
+        self.above = rules_above(home.root)
+        self.touched: set[bytes] = set()
+        self.defaults = Defaults()
+        self._root = os.fsencode(home.root)
+        self._scanner = Scanner(
+            root=self._root,
+            limits=limits,
+            above=self.above,
+            skipped=_own_folders(state_dir),
+            targeted=bool(targeted),
+        )
+        self._latest: State | None = None
+        self._unsaved = 0
+
+    # --- opening ----------------------------------------------------------------------------------
+
+    def open(self, progress: Callable[[int], None]) -> None:
+        """Open or make the store and the list, and load the scan cache."""
+        self.store.create()
+        self.catalog = Catalog(self.home.directory / "catalog.db")
+        self._scanner.progress = progress
+        self._load_defaults()
+        last = self.catalog.last(self.session)
+        if last is not None:
+            self.touched = set(self.state(last).note.touched)
+            self._scanner.sticky = True
+        if not self.targeted:
+            self._load_manifest()
+
+    def _load_defaults(self) -> None:
+        stored = self.catalog.meta("defaults:" + self.home.below)
+        if stored:
+            file, executable, folder = (int(part) for part in stored.split())
+            self.defaults = Defaults(file=file, executable=executable, folder=folder)
+
+    def _load_manifest(self) -> None:
+        found = manifest.load(self.home.directory / f"scan-{self.home.name}.cache")
+        if found is None:
+            return
+        try:
+            self._latest = read_state(self.store, found.state)
+            self.trees.items(self._latest.files)
+        except CheckpointError:
+            return  # the store does not have it any more: everything is read again
+        self._scanner.previous = found.scan
+
+    def first_import(self) -> int:
+        """Read and store the workspace for the first time; returns the number of files.
+
+        Falls back to targeted mode when it is too wide or takes too long.
+        """
+        if self.targeted:
+            return 0
+        deadline = time.monotonic() + self.limits.import_s
+        try:
+            with self.locked():
+                self._state_now(deadline=deadline, keep_alive=True)
+        except TooWideError as error:
+            self.switch_to_targeted(str(error))
+            return 0
+        self.save()
+        previous = self._scanner.previous
+        return previous.root.count if previous else 0
+
+    def switch_to_targeted(self, why: str) -> None:
+        """Hold only what file tools name from now on."""
+        self.targeted = why
+        self._scanner.targeted = True
+        self._scanner.previous = None
+        self._latest = None
+
+    def save(self) -> None:
+        """Save the scan cache; a failure costs the next start time and nothing else."""
+        previous = self._scanner.previous
+        if previous is None or self._latest is None or self.targeted:
+            return
+        try:
+            with self.locked():
+                self._save_locked(previous, self._latest)
+        except CheckpointError:
+            return
+
+    def close(self) -> None:
+        """Save what is worth it and let go of files and processes."""
+        if self._unsaved:
+            self.save()
+        self.store.close()
+        self.catalog.close()
+
+    def locked(self, *, alone: bool = False, what: str = "a checkpoint") -> AbstractContextManager[None]:
+        """The lock of the workspace."""
+        what = f"{what} of session {self.session}"
+        return hold(self.home.directory / "lock", alone=alone, what=what, timeout_s=self.limits.lock_s)
+
+    # --- recording --------------------------------------------------------------------------------
+
+    def record(self, cause: Cause) -> Recorded:
+        """Take a checkpoint."""
+        deadline = time.monotonic() + self.limits.take_s
+        with self.locked():
+            return self.record_locked(cause, deadline=deadline)
+
+    def record_locked(
+        self,
+        cause: Cause,
+        *,
+        deadline: float | None = None,
+        reread: bool = False,
+        rolled: tuple[str, str] | None = None,
+    ) -> Recorded:
+        """Take a checkpoint under a lock already held; `rolled` is target and undo of a rollback."""
+        self.touched |= self.relative(cause.touched)
+        state = self._state_or_error(deadline=deadline, reread=reread)
+        last = self.catalog.last(cause.session)
+        row = self._row(cause, state, last, rolled)
+        pairs: dict[bytes, Pair] = {}
+        found: tuple[FileChange, ...] = ()
+        if last is not None and last.state != state.oid:
+            older = self._readable(last)
+            if older is not None:
+                pairs = covered_pairs(self.trees, older, state, self.above)
+                found = changes(self.trees, older, state, pairs, lambda path: author_of(row, path))
+        row = self.catalog.add(replace(row, changes=found))
+        if last is None or last.commit != row.commit:
+            self._keep(["checkpoints", row.session, str(row.seq)], row.commit)
+        return Recorded(row=row, changes=found)
+
+    def _row(self, cause: Cause, state: State, last: Row | None, rolled: tuple[str, str] | None) -> Row:
+        created_at = time.time()
+        author, is_exact = _author(cause, last)
+        exact = tuple(sorted(shown(path) for path in self.relative(cause.touched))) if is_exact else ()
+        if last is not None and last.state == state.oid:
+            commit = last.commit
+        else:
+            commit = self._commit(state.oid, _trailers(cause, author), author.value, created_at)
+        return Row(
+            session=cause.session,
+            seq=0,
+            root=self.home.below,
+            created_at=created_at,
+            cause=cause,
+            state=state.oid,
+            commit=commit,
+            author=author,
+            exact=exact,
+            uncovered=self._uncovered(state),
+            heads=self.heads(),
+            running=_running(cause, last),
+            target=rolled[0] if rolled else "",
+            undo=rolled[1] if rolled else "",
+        )
+
+    def now(self, touched: Iterable[bytes] = ()) -> State:
+        """The state of the workspace at this moment, stored but not listed."""
+        with self.locked():
+            return self.now_locked(touched)
+
+    def now_locked(self, touched: Iterable[bytes] = (), *, reread: bool = False) -> State:
+        """The same under a lock already held."""
+        self.touched |= set(touched)
+        return self._state_or_error(
+            deadline=time.monotonic() + self.limits.take_s, reread=reread, keep_alive=True
+        )
+
+    def unlisted(self, last: Row, state: State) -> Row:
+        """The row that a checkpoint taken now would get; it is not stored."""
+        cause = Cause(phase=Phase.BEFORE_ROLLBACK, session=last.session)
+        author, _ = _author(cause, last)
+        return replace(
+            last,
+            seq=last.seq + 1,
+            created_at=time.time(),
+            cause=cause,
+            state=state.oid,
+            author=author,
+            exact=(),
+        )
+
+    def put_blob(self, content: bytes) -> bytes:
+        """Store content that is no file of the workspace yet."""
+        try:
+            return self.store.put("blob", content)
+        except OSError as error:
+            raise CheckpointError(f"checkpoint store `{self.store.directory}`: {error.strerror}") from error
+
+    def _state_or_error(
+        self, *, deadline: float | None, reread: bool = False, keep_alive: bool = False
+    ) -> State:
+        try:
+            return self._state_now(deadline=deadline, reread=reread, keep_alive=keep_alive)
+        except TooWideError as error:
+            raise CheckpointError(f"no checkpoint of `{self.home.root}`: {error}") from error
+
+    def _state_now(self, *, deadline: float | None, reread: bool = False, keep_alive: bool = False) -> State:
+        writer = ObjectWriter(self.store)
+        before = self._scanner.previous
+        try:
+            scan = self._scanner.scan(writer.blob, touched=self.touched, deadline=deadline, reread=reread)
+            if before is not None and self._is_same(before, scan):
+                assert self._latest is not None
+                return self._latest
+            state = self._write(writer, scan)
+        except OSError as error:
+            writer.abandon()
+            self._scanner.previous = before
+            raise CheckpointError(
+                f"no checkpoint of `{self.home.root}`: {error.strerror}: `{_file_of(error, self.home)}`"
+            ) from error
+        except BaseException:
+            writer.abandon()
+            self._scanner.previous = before
+            raise
+        self._latest = state
+        self._unsaved += 1
+        if keep_alive:
+            self._keep(["live", "session", self.session], self._commit(state.oid, "now", "live", 0))
+        if self._unsaved >= _SAVE_AFTER:
+            self._save_locked(scan, state)
+        return state
+
+    def _is_same(self, before: Scan, scan: Scan) -> bool:
+        return (
+            self._latest is not None
+            and before.root is scan.root
+            and before.exclude == scan.exclude
+            and self._latest.note.touched == self.touched
+        )
+
+    def _write(self, writer: ObjectWriter, scan: Scan) -> State:
+        if not self.catalog.meta("defaults:" + self.home.below) and not self.targeted:
+            self.defaults = usual_permissions(scan.root)
+            bits = (self.defaults.file, self.defaults.executable, self.defaults.folder)
+            self.catalog.set_meta("defaults:" + self.home.below, " ".join(str(bit) for bit in bits))
+        state = write_state(
+            writer, scan, touched=self.touched, targeted=bool(self.targeted), defaults=self.defaults
+        )
+        writer.finish()
+        return state
+
+    def _save_locked(self, scan: Scan, state: State) -> None:
+        """Save the scan cache, and keep alive what it counts on."""
+        try:
+            commit = self._commit(state.oid, "scan cache", "scan", 0)
+            self._keep(["live", "scan", self.home.name], commit)
+            manifest.save(
+                self.home.directory / f"scan-{self.home.name}.cache",
+                manifest.Manifest(scan=scan, state=state.oid),
+            )
+        except (OSError, CheckpointError):
+            return  # only a cache
+        self._unsaved = 0
+
+    def _commit(self, state: bytes, message: str, author: str, created_at: float) -> bytes:
+        try:
+            commit = Commit(tree=state, author=author, created_at=created_at, message=message)
+            return self.store.put_commit(commit)
+        except OSError as error:
+            raise CheckpointError(f"checkpoint store `{self.store.directory}`: {error.strerror}") from error
+
+    def _keep(self, ref: Sequence[str], commit: bytes) -> None:
+        try:
+            self.store.set_ref(ref[0], ref[1:], commit)
+        except OSError as error:
+            raise CheckpointError(f"checkpoint store `{self.store.directory}`: {error.strerror}") from error
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    def state(self, row: Row) -> State:
+        """The recorded state of a checkpoint; raises DamagedStoreError and notes it as broken."""
+        try:
+            return read_state(self.store, row.state)
+        except DamagedStoreError as error:
+            if not row.broken:
+                self.catalog.update(replace(row, broken=str(error)))
+            raise DamagedStoreError(f"checkpoint `{row.id}` cannot be used any more: {error}") from error
+
+    def _readable(self, row: Row) -> State | None:
+        try:
+            return self.state(row)
+        except DamagedStoreError:
+            return None
+
+    def resolve(self, checkpoint_id: str) -> Row:
+        """The checkpoint of that id; the session may be shortened as long as it is one."""
+        session, slash, seq = checkpoint_id.strip().rpartition("/")
+        if not slash or not seq.isdigit():
+            raise CheckpointError(f"`{checkpoint_id}` is no checkpoint id; it looks like `7f3a/12`")
+        sessions = self.catalog.sessions(session)
+        if session in sessions:
+            sessions = [session]
+        if len(sessions) > 1:
+            raise CheckpointError(
+                f"`{session}` is the beginning of {len(sessions)} sessions; give more of it"
+            )
+        row = self.catalog.get(sessions[0], int(seq)) if sessions else None
+        if row is None or row.root != self.home.below:
+            raise CheckpointError(
+                f"there is no checkpoint `{checkpoint_id}` here; `agent-tui checkpoints list` shows all"
+            )
+        return row
+
+    def relative(self, paths: Iterable[str]) -> set[bytes]:
+        """Paths below the workspace, links in their folders resolved; others are left out.
+
+        Where a path is a link, the file it leads to is taken as well.
+        """
+        found: set[bytes] = set()
+        for path in paths:
+            full = os.path.join(self._root, os.fsencode(path))
+            place = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
+            for one in {os.path.normpath(place), os.path.realpath(full)}:
+                if one.startswith(self._root.rstrip(b"/") + b"/"):
+                    below = one[len(self._root.rstrip(b"/")) + 1 :]
+                    if b".git" not in below.split(b"/"):
+                        found.add(below)
+        return found
+
+    def selected(self, paths: Iterable[str]) -> list[bytes]:
+        """Paths as a person names them: relative to the workspace, or absolute; no link is followed."""
+        found = []
+        for path in paths:
+            full = os.path.normpath(os.path.join(self._root, os.fsencode(path)))
+            if full != self._root and not full.startswith(self._root.rstrip(b"/") + b"/"):
+                raise CheckpointError(f"`{path}` is outside the workspace `{self.home.root}`")
+            if full != self._root:
+                found.append(full[len(self._root.rstrip(b"/")) + 1 :])
+        return found
+
+    def _uncovered(self, state: State) -> tuple[Uncovered, ...]:
+        found = [
+            Uncovered(path=shown(path), reason=gap.reason) for path, gap in sorted(state.note.gaps.items())
+        ]
+        if len(found) > _SHOWN_GAPS:
+            rest = len(found) - _SHOWN_GAPS
+            found = [*found[:_SHOWN_GAPS], Uncovered(path=".", reason=f"{rest} more paths")]
+        if self.targeted:
+            found.insert(0, Uncovered(path=".", reason=f"all but files named by file tools: {self.targeted}"))
+        return tuple(found)
+
+    def heads(self) -> dict[str, HeadState]:
+        """Where the user's repositories stand; information only."""
+        previous = self._scanner.previous
+        folders = {
+            shown(folder): self._root + b"/" + folder for folder in (previous.exclude if previous else ())
+        }
+        top = enclosing(self.home.root)
+        if top is not None:
+            folders["."] = os.fsencode(top)
+            folders.pop("", None)
+        found = {}
+        for name, folder in sorted(folders.items()):
+            git_dir = git_dir_of(folder)
+            if git_dir is not None:
+                found[name] = head_state(git_dir)
+        return found
+
+
+def _own_folders(state_dir: Path) -> frozenset[tuple[int, int]]:
+    """Device and inode of what is ours and must never be recorded, wherever it lies."""
+    try:
+        status = state_dir.stat()
+    except OSError:
+        return frozenset()
+    return frozenset({(status.st_dev, status.st_ino)})
+
+
+def _file_of(error: OSError, home: Home) -> str:
+    name = error.filename
+    return os.fsdecode(name) if isinstance(name, str | bytes) else os.fspath(home.directory)
+
+
+def _author(cause: Cause, last: Row | None) -> tuple[Author, bool]:
+    """Who made what changed since the last checkpoint of the session; and whether that holds for the
+    touched paths only, all else being external."""
+    if cause.phase is Phase.AFTER_ROLLBACK:
+        return Author.ROLLBACK, False
+    if last is not None and last.running:
+        alone = cause.phase is Phase.AFTER_CALL and last.running == (cause.call_id,)
+        return Author.AGENT, alone and cause.only_touched
+    terminals = cause.terminals or (last.cause.terminals if last else ())
+    return (Author.TERMINAL if terminals else Author.EXTERNAL), False
+
+
+def _running(cause: Cause, last: Row | None) -> tuple[str, ...]:
+    """Calls that may write after this checkpoint."""
+    before = last.running if last is not None and last.cause.step == cause.step else ()
+    match cause.phase:
+        case Phase.BEFORE_CALL:
+            return tuple(dict.fromkeys((*before, cause.call_id)))
+        case Phase.AFTER_CALL:
+            return tuple(call for call in before if call != cause.call_id)
+    return ()
+
+
+def _trailers(cause: Cause, author: Author) -> str:
+    facts = {
+        "Session": cause.session, "Turn": cause.turn, "Step": cause.step, "Call": cause.call_id,
+        "Tool": cause.tool, "Phase": cause.phase.value, "Model": cause.model, "Author": author.value,
+    }  # fmt: skip
+    lines = [f"{name}: {value}" for name, value in facts.items() if value not in ("", 0)]
+    return "\n".join([cause.summary or cause.phase.value, "", *lines])
