@@ -1,0 +1,88 @@
+"""Saves the model's side of a session and plays it again, offline, for bug reports and tests.
+
+One JSON object a line, a response each. What could be a secret is masked on the way out.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from agent_tui.models.scripted import ScriptedCall, ScriptedModel, Step
+from context.codec import DecodeError, decode, encode
+from context.items import CallPart, Item, OpaquePart, ReasoningPart, ResponseItem, TextPart
+
+_SECRETS = re.compile(
+    r"\b(?:sk|pk|rk|ghp|gho|ghs|glpat|xox[abp])[-_][A-Za-z0-9_-]{12,}"
+    r"|\bAKIA[0-9A-Z]{16}\b"
+    r"|\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"
+    r"|(?i:bearer)\s+[A-Za-z0-9._~+/-]{12,}=*"
+)
+_MASK = "‹hidden›"
+
+
+class ReplayError(ValueError):
+    """A line of a saved session cannot be read; the text names it."""
+
+
+def saved_lines(items: Iterable[Item], *, secrets: Iterable[str] = (), home: str = "") -> Iterator[str]:
+    """The responses among `items`, one line each, without signatures and sealed reasoning.
+
+    `secrets` are values to mask beside what looks like one; `home` becomes `~`.
+    """
+    known = [value for value in secrets if len(value) >= 4]
+    for item in items:
+        if isinstance(item, ResponseItem):
+            yield json.dumps(_masked(encode(item), known, home.rstrip("/")), ensure_ascii=False)
+
+
+def _masked(value: Any, secrets: list[str], home: str) -> Any:
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, _MASK)
+        value = _SECRETS.sub(_MASK, value)
+        return value.replace(home + "/", "~/") if home else value
+    if isinstance(value, dict):
+        return {
+            key: None if key == "raw" and value.get("type") != "OpaquePart" else _masked(item, secrets, home)
+            for key, item in value.items()
+        }
+    return [_masked(item, secrets, home) for item in value] if isinstance(value, list) else value
+
+
+def steps_of(lines: Iterable[str]) -> list[Step]:
+    """Saved lines as a script. Raises ReplayError."""
+    steps = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            steps.append(_step(decode(ResponseItem, json.loads(line))))
+        except (DecodeError, ValueError) as error:
+            raise ReplayError(f"line {number} is no saved response: {error}") from error
+    return steps
+
+
+def _step(response: ResponseItem) -> Step:
+    calls: list[ScriptedCall] = []
+    reasoning = ""
+    for part in response.parts:
+        match part:
+            case CallPart(tool=tool, arguments=arguments, provider_id=ident):
+                calls.append(ScriptedCall(tool=tool, arguments=arguments, id=ident))
+            case ReasoningPart(text=text):
+                reasoning += text
+            case TextPart() | OpaquePart():
+                pass  # text is joined below; what a provider did for itself cannot be played
+    return Step(
+        text=response.text,
+        reasoning=reasoning,
+        calls=tuple(calls),
+        usage=response.usage,
+        stop=response.stop,
+    )
+
+
+def replay_model(lines: Iterable[str]) -> ScriptedModel:
+    """A model that gives the saved responses in their order. Raises ReplayError."""
+    return ScriptedModel(steps_of(lines))
