@@ -22,7 +22,7 @@ from agent_tui.engine.events import (
 )
 from agent_tui.engine.fold import Call
 from agent_tui.engine.inbox import delivery, next_turn, steers
-from agent_tui.engine.prepare import Prepared, ended, prepare, prepare_part, proposals
+from agent_tui.engine.prepare import Prepared, ended, prepare, prepare_part, proposals, tool_schemas
 from agent_tui.engine.request import ModelCall, Steered
 from agent_tui.engine.resume import Recovery
 from agent_tui.engine.scope import Scope
@@ -175,7 +175,7 @@ class Turn:
             self._session.fold.log,
             system=first.system,
             project=self._session.fold.project,
-            tools=self._scope.ports.toolbox.schemas(),
+            tools=tool_schemas(self._scope.ports.toolbox),
         )
 
     def _request(self, view: View) -> ModelRequest:

@@ -19,9 +19,8 @@ from checkpoints.types import (
     RollbackPlan,
     RollbackResult,
 )
-from context.items import ToolSchema
 from sandbox.policy import Policy
-from tools.types import Arguments, Assessment, CallSink, Invocation, Outcome
+from tools.types import Arguments, Assessment, CallSink, Invocation, Outcome, ToolSpec
 
 __all__ = [
     "Checkpointer",
@@ -63,7 +62,7 @@ class Toolbox(Protocol):
     """The registry and its executor; holds the terminals. Knows no approvals: the engine's gate
     is the only caller of `run`."""
 
-    def schemas(self) -> tuple[ToolSchema, ...]:
+    def schemas(self) -> tuple[ToolSpec, ...]:
         """All tools, sorted by name; constant for a session."""
 
     def check(self, tool: str, arguments: str) -> Arguments | str:

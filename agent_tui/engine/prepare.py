@@ -1,12 +1,13 @@
 """Looks a call up, checks its arguments and assesses it, before anything is stored or asked."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_tui.engine.events import Body, CallChanged, CallEnded, CallProposed
 from agent_tui.engine.ports import GatedCall, Toolbox
 from agent_tui.engine.types import CallState
-from context.items import CallPart
+from context.items import CallPart, ToolSchema
 from sandbox.policy import Policy
 from tools.types import READS_NOTHING, Arguments, Assessment, Effects, Outcome, OutcomeStatus
 
@@ -52,6 +53,18 @@ def prepare(toolbox: Toolbox, policy: Policy, call_id: str, tool: str, arguments
         return Prepared(call_id=call_id, tool=tool, arguments={}, assessment=None, answer=outcome)
     assessment = toolbox.assess(tool, checked, policy)
     return Prepared(call_id=call_id, tool=tool, arguments=checked, assessment=assessment)
+
+
+def tool_schemas(toolbox: Toolbox) -> tuple[ToolSchema, ...]:
+    """The tools as the model is told of them; the bytes of a schema never change in a session."""
+    return tuple(
+        ToolSchema(
+            name=spec.name,
+            description=spec.description,
+            parameters=json.dumps(spec.parameters, sort_keys=True, ensure_ascii=False, separators=(",", ":")),
+        )
+        for spec in toolbox.schemas()
+    )
 
 
 def prepare_part(toolbox: Toolbox, policy: Policy, part: CallPart) -> Prepared:

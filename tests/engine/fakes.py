@@ -34,7 +34,7 @@ from checkpoints.types import (
     RollbackPlan,
     RollbackResult,
 )
-from context.items import CallPart, ModelOrigin, ResponseItem, StopReason, TextPart, ToolSchema, Usage
+from context.items import CallPart, ModelOrigin, ResponseItem, StopReason, TextPart, Usage
 from context.view import ExchangeUnit, View
 from sandbox.policy import Mode, Policy
 from tools.types import (
@@ -48,6 +48,7 @@ from tools.types import (
     Outcome,
     OutcomeStatus,
     PathSet,
+    ToolSpec,
 )
 
 ORIGIN = ModelOrigin(provider="fake", model="fake", api="chat")
@@ -130,9 +131,9 @@ class FakeToolbox:
         self.live: list[Mapping[str, Any]] = []
         self.closed = False
 
-    def schemas(self) -> tuple[ToolSchema, ...]:
+    def schemas(self) -> tuple[ToolSpec, ...]:
         names = ("ask_exec", "exec_command", "read_file", "request_user_input", "update_plan", "write_file")
-        return tuple(ToolSchema(name=name, description=name, parameters="{}") for name in names)
+        return tuple(ToolSpec(name=name, description=name, parameters={}) for name in names)
 
     def check(self, tool: str, arguments: str) -> Arguments | str:
         try:
