@@ -1,10 +1,12 @@
 """The durable record of one session: an append-only SQLite file, written before acting.
 
 Knows nothing of what a record means: a kind and a JSON body. One `append` is one transaction that
-is on disk when it returns (WAL with full synchronisation, design b.3).
+is on disk when it returns (WAL with full synchronisation, design b.3). A store that cannot be read
+whole is set aside, and what can be read of it goes on in a new one (`checkpoints.salvage`).
 """
 
 import json
+import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,19 +16,24 @@ import aiosqlite
 
 SCHEMA_VERSION = 1
 
-_SCHEMA = """
+SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS records (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq INTEGER PRIMARY KEY,
     at REAL NOT NULL,
     kind TEXT NOT NULL,
     body TEXT NOT NULL
 );
 """
+_NETWORK_FILESYSTEMS = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "afs", "ceph", "glusterfs")
 
 
 class RecordsError(Exception):
     """The session store cannot be read or written; the text says what and where."""
+
+
+class DamagedError(RecordsError):
+    """The file is no intact store; `checkpoints.salvage` may save a part of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,47 +49,130 @@ class Record:
 class SessionRecords:
     """The store of one session; opened by its single owner."""
 
-    def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
-        self._connection = connection
+    def __init__(self, connection: aiosqlite.Connection, path: Path | None, last: int) -> None:
         self.path = path
+        self.unreadable = 0  # records whose body is no JSON object; skipped by `read`
+        self._connection = connection
+        self._last = last
+        self._name = f"session store `{path}`" if path else "session store in memory"
 
     @classmethod
-    async def open(cls, path: Path) -> "SessionRecords":
-        """Open or create the file; raises RecordsError."""
+    async def open(cls, path: Path | None) -> "SessionRecords":
+        """Open or create the file, in memory for None. Raises DamagedError for a file that is no
+        intact store, RecordsError for one that cannot be opened or is from a newer version."""
+        existed = path is not None and path.exists()
         try:
-            connection = await aiosqlite.connect(path, isolation_level=None)
-            await connection.executescript(
-                "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA busy_timeout=5000; " + _SCHEMA
-            )
-            await connection.execute(
-                "INSERT OR IGNORE INTO meta VALUES ('schema', ?)", (str(SCHEMA_VERSION),)
-            )
+            connection = await aiosqlite.connect(path or ":memory:", isolation_level=None)
         except (aiosqlite.Error, OSError) as error:
             raise RecordsError(f"session store `{path}` cannot be opened: {error}") from error
-        return cls(connection, path)
+        try:
+            return cls(connection, path, await _prepare(connection, path, existed))
+        except BaseException as error:
+            await connection.close()
+            if _is_damage(error):
+                raise DamagedError(f"session store `{path}` is damaged: {error}") from error
+            if isinstance(error, aiosqlite.Error | OSError):
+                raise RecordsError(f"session store `{path}` cannot be opened: {error}") from error
+            raise
 
     async def append(self, records: Sequence[Record]) -> int:
-        """Append all or none; returns the `seq` of the last one. Raises RecordsError."""
+        """Append all or none; returns the `seq` of the last one. Raises RecordsError, also when
+        somebody else has written to the file since it was opened."""
         if not records:
-            return 0
+            return self._last
         # One statement is one transaction, and one hop to the thread of the connection.
-        rows = ", ".join(["(?, ?, ?)"] * len(records))
-        values = [v for r in records for v in (r.at, r.kind, json.dumps(r.body))]
+        rows = ", ".join(["(?, ?, ?, ?)"] * len(records))
+        values: list[object] = []
+        for seq, record in enumerate(records, self._last + 1):
+            values += (seq, record.at, record.kind, json.dumps(record.body))
         try:
-            last = await self._connection.execute_insert(
-                f"INSERT INTO records (at, kind, body) VALUES {rows}", values
-            )
+            await self._connection.execute_insert(f"INSERT INTO records VALUES {rows}", values)
+        except sqlite3.IntegrityError as error:
+            raise RecordsError(f"{self._name} was written by another process; resume it anew") from error
         except (aiosqlite.Error, OSError) as error:
-            raise RecordsError(f"session store `{self.path}` cannot be written: {error}") from error
-        return int(last[0]) if last else 0
+            raise RecordsError(f"{self._name} cannot be written: {error}") from error
+        self._last += len(records)
+        return self._last
 
     async def read(self, after: int = 0) -> AsyncIterator[Record]:
-        """Yield every record with a `seq` above `after`, in order."""
+        """Yield every readable record with a `seq` above `after`, in order. Raises RecordsError."""
         query = "SELECT seq, at, kind, body FROM records WHERE seq > ? ORDER BY seq"
-        async with self._connection.execute(query, (after,)) as rows:
-            async for seq, at, kind, body in rows:
-                yield Record(seq=seq, at=at, kind=kind, body=json.loads(body))
+        try:
+            async with self._connection.execute(query, (after,)) as rows:
+                async for seq, at, kind, body in rows:
+                    record = parse(seq, at, kind, body)
+                    if record is not None:
+                        yield record
+                    else:
+                        self.unreadable += 1
+        except aiosqlite.Error as error:
+            raise RecordsError(f"{self._name} cannot be read: {error}") from error
 
     async def close(self) -> None:
         """Close the file; further use raises."""
         await self._connection.close()
+
+
+def parse(seq: int, at: float, kind: str, body: object) -> Record | None:
+    """A row as a record; None when its body is no JSON object."""
+    try:
+        value = json.loads(body) if isinstance(body, str | bytes) else None
+    except ValueError:
+        return None
+    return Record(seq=seq, at=at, kind=str(kind), body=value) if isinstance(value, dict) else None
+
+
+async def _prepare(connection: aiosqlite.Connection, path: Path | None, existed: bool) -> int:
+    """Journal, schema, version and integrity; returns the `seq` of the last record."""
+    # WAL needs shared memory, which network file systems do not have (sqlite.org/wal.html).
+    journal = "TRUNCATE" if path is not None and is_on_network(path) else "WAL"
+    await connection.executescript(
+        f"PRAGMA busy_timeout=2000; PRAGMA journal_mode={journal}; PRAGMA synchronous=FULL;"
+    )
+    if existed:
+        await _check(connection, path)
+    await connection.executescript(SCHEMA)
+    await connection.execute("INSERT OR IGNORE INTO meta VALUES ('schema', ?)", (str(SCHEMA_VERSION),))
+    rows = list(await connection.execute_fetchall("SELECT max(seq) FROM records"))
+    return int(rows[0][0] or 0)
+
+
+async def _check(connection: aiosqlite.Connection, path: Path | None) -> None:
+    found = list(await connection.execute_fetchall("PRAGMA quick_check(1)"))
+    if found and found[0][0] != "ok":
+        raise sqlite3.DatabaseError(f"malformed: {found[0][0]}")
+    tables = {row[0] for row in await connection.execute_fetchall("SELECT name FROM sqlite_master")}
+    if not {"meta", "records"} <= tables:
+        raise sqlite3.DatabaseError("malformed: its tables are missing")
+    rows = list(await connection.execute_fetchall("SELECT value FROM meta WHERE key = 'schema'"))
+    version = int(rows[0][0]) if rows else SCHEMA_VERSION
+    if version > SCHEMA_VERSION:
+        raise RecordsError(
+            f"session store `{path}` has schema {version}, this version reads up to {SCHEMA_VERSION}; "
+            "update agent-tui to open it"
+        )
+
+
+def _is_damage(error: BaseException) -> bool:
+    """SQLite says it with these words (SQLITE_CORRUPT, SQLITE_NOTADB); the code is not always set."""
+    text = str(error)
+    return isinstance(error, sqlite3.DatabaseError) and any(
+        word in text for word in ("malformed", "not a database", "disk I/O error", "file is encrypted")
+    )
+
+
+def is_on_network(path: Path) -> bool:
+    """Whether the file lies on a network file system, by the longest mount point above it
+    (proc_pid_mountinfo(5)); False where that cannot be read."""
+    try:
+        lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return False
+    where, best, kind = str(path.resolve()), -1, ""
+    for line in lines.splitlines():
+        left, _, right = line.partition(" - ")
+        point = left.split()[4]
+        inside = where == point or where.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= best:
+            best, kind = len(point), right.split()[0]
+    return kind.startswith(_NETWORK_FILESYSTEMS)

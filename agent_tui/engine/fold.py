@@ -110,6 +110,7 @@ class Fold:
         self.log: list[Item] = []
         self.states = States()
         self.first: SessionStarted | None = None
+        self.session_id = ""
         self.settings: dict[str, str] = {}
         self.notices: set[str] = set()  # keys of notices raised
         self.tasks = 0
@@ -282,6 +283,7 @@ class Fold:
             case SessionStarted():
                 self.project = self.project or body.project
                 self.first = self.first or body
+                self.session_id = body.session_id  # a copy goes on under its own
                 self.clean_end = False
             case SessionClosed():
                 self.clean_end = True

@@ -59,7 +59,7 @@ class Session:
     @property
     def id(self) -> str:
         """The session's id, empty before `SessionStarted`."""
-        return self.fold.first.session_id if self.fold.first else ""
+        return self.fold.session_id
 
     def subscribe(self) -> Reader:
         """A new reader of the stream, from now on."""

@@ -1,0 +1,210 @@
+"""The sessions of a state directory: where each lies, and a list of them that is quick to read.
+
+The session stores are the truth. The index database beside them only saves opening each of them,
+and is made again when it is missing, damaged or older than a store.
+"""
+
+import os
+import secrets
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from checkpoints.owner import Holder, holder_of
+
+STORE_NAME, ARTIFACTS_NAME, INDEX_NAME = "session.db", "artifacts", "index.db"
+MAX_TITLE_CHARS = 120
+
+_INDEX = """
+CREATE TABLE IF NOT EXISTS sessions (
+    id TEXT PRIMARY KEY, stamp TEXT NOT NULL, workspace TEXT NOT NULL, title TEXT NOT NULL,
+    model TEXT NOT NULL, created_at REAL NOT NULL, updated_at REAL NOT NULL,
+    turns INTEGER NOT NULL, damage TEXT NOT NULL
+) WITHOUT ROWID;
+"""
+# The few facts of a list, by their place in the stored form of events and items.
+_FACTS = """
+SELECT
+  (SELECT body FROM records WHERE kind = 'event' ORDER BY seq LIMIT 1),
+  (SELECT json_extract(body, '$.text') FROM records
+     WHERE kind = 'item' AND json_extract(body, '$.type') = 'UserItem' ORDER BY seq LIMIT 1),
+  (SELECT count(*) FROM records
+     WHERE kind = 'event' AND json_extract(body, '$.body.type') = 'TurnStarted'),
+  (SELECT json_extract(body, '$.body.value') FROM records
+     WHERE kind = 'event' AND json_extract(body, '$.body.type') = 'SettingChanged'
+       AND json_extract(body, '$.body.key') = 'title' ORDER BY seq DESC LIMIT 1),
+  (SELECT min(at) FROM records), (SELECT max(at) FROM records)
+"""
+
+
+class NoSessionError(Exception):
+    """No session, or more than one, fits; the text names what was asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPlace:
+    """Where a session lies."""
+
+    id: str
+    directory: Path
+
+    @property
+    def store(self) -> Path:
+        """The SQLite file of its records."""
+        return self.directory / STORE_NAME
+
+    @property
+    def artifacts(self) -> Path:
+        """The directory of spooled output."""
+        return self.directory / ARTIFACTS_NAME
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionEntry:
+    """One line of a list of sessions; times are UTC seconds."""
+
+    id: str
+    workspace: str
+    title: str
+    model: str
+    created_at: float
+    updated_at: float
+    turns: int
+    damage: str = ""  # why it cannot be read; the rest is then empty
+    owner: Holder | None = None  # the live process that has it open
+
+
+def create_session(state_dir: Path) -> SessionPlace:
+    """Make the directory of a new session, mode 0700; its id is 8 hexadecimal characters."""
+    sessions = state_dir / "sessions"
+    sessions.mkdir(mode=0o700, parents=True, exist_ok=True)
+    while True:
+        session_id = secrets.token_hex(4)
+        place = SessionPlace(id=session_id, directory=sessions / session_id)
+        try:
+            place.directory.mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        place.artifacts.mkdir(mode=0o700)
+        return place
+
+
+def fork_session(source: SessionPlace, state_dir: Path) -> SessionPlace:
+    """Copy a session, also one that is open elsewhere, to a new id, with its output files."""
+    place = create_session(state_dir)
+    with closing(sqlite3.connect(source.store)) as old, closing(sqlite3.connect(place.store)) as new:
+        old.backup(new)
+    for artifact in source.artifacts.iterdir() if source.artifacts.is_dir() else ():
+        if artifact.is_file():
+            shutil.copy2(artifact, place.artifacts / artifact.name)
+    return place
+
+
+def find_session(state_dir: Path, prefix: str) -> SessionPlace:
+    """The one session whose id begins so; raises NoSessionError."""
+    found = [place for place in places(state_dir) if place.id.startswith(prefix)]
+    exact = [place for place in found if place.id == prefix]
+    if len(found) != 1 and not exact:
+        what = "more than one session begins" if found else "no session begins"
+        raise NoSessionError(f"{what} with `{prefix}`; `agent-tui sessions` lists them")
+    return (exact or found)[0]
+
+
+def remove_session(place: SessionPlace) -> None:
+    """Delete a session for good; the caller holds or has checked its owner."""
+    shutil.rmtree(place.directory)
+
+
+def places(state_dir: Path) -> Iterator[SessionPlace]:
+    """Every session directory, in no order."""
+    try:
+        entries = list(os.scandir(state_dir / "sessions"))
+    except FileNotFoundError:
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield SessionPlace(id=entry.name, directory=Path(entry.path))
+
+
+def list_sessions(state_dir: Path, workspace: Path | None = None) -> list[SessionEntry]:
+    """Newest first; of one workspace, or of all. Never fails for one that is damaged."""
+    found = list(places(state_dir))
+    with closing(_open_index(state_dir)) as index, index:
+        known = {row[0]: row[1:] for row in index.execute("SELECT * FROM sessions")}
+        entries = [_entry(index, place, known.get(place.id)) for place in found]
+        gone = set(known) - {place.id for place in found}
+        index.executemany("DELETE FROM sessions WHERE id = ?", [(one,) for one in gone])
+    if workspace is not None:
+        entries = [entry for entry in entries if entry.workspace == str(workspace) or entry.damage]
+    return sorted(entries, key=lambda entry: entry.updated_at, reverse=True)
+
+
+def _open_index(state_dir: Path) -> sqlite3.Connection:
+    """The index, made anew when it is damaged, in memory when it cannot be written."""
+    path = state_dir / INDEX_NAME
+    for target in (path, path, ":memory:"):
+        try:
+            index = sqlite3.connect(target, timeout=2)
+            index.executescript(_INDEX)
+            index.execute("SELECT count(*) FROM sessions").fetchone()
+            return index
+        except sqlite3.OperationalError:
+            continue
+        except sqlite3.DatabaseError:
+            path.unlink(missing_ok=True)
+    raise AssertionError("an index in memory always opens")
+
+
+def _entry(index: sqlite3.Connection, place: SessionPlace, known: tuple[object, ...] | None) -> SessionEntry:
+    stamp = _stamp(place.store)
+    if known is None or known[0] != stamp:
+        facts = _read_facts(place)
+        index.execute(
+            "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (place.id, stamp, *facts)
+        )
+    else:
+        facts = known[1:]
+    workspace, title, model, created_at, updated_at, turns, damage = facts
+    return SessionEntry(
+        id=place.id,
+        workspace=str(workspace),
+        title=str(title),
+        model=str(model),
+        created_at=float(str(created_at)),
+        updated_at=float(str(updated_at)),
+        turns=int(str(turns)),
+        damage=str(damage),
+        owner=holder_of(place.directory),
+    )
+
+
+def _stamp(store: Path) -> str:
+    """Changes with every write: size and time of the store and its write-ahead log."""
+    parts = []
+    for path in (store, store.with_name(store.name + "-wal")):
+        try:
+            found = path.stat()
+            parts.append(f"{found.st_size}.{found.st_mtime_ns}")
+        except FileNotFoundError:
+            parts.append("-")
+    return "/".join(parts)
+
+
+def _read_facts(place: SessionPlace) -> tuple[object, ...]:
+    """Workspace, title, model, created, updated, turns, damage."""
+    if not place.store.exists():
+        return ("", "", "", 0.0, 0.0, 0, "it has no store")
+    try:
+        with closing(sqlite3.connect(place.store, timeout=2)) as store:
+            store.execute("PRAGMA query_only=ON")
+            first, said, turns, titled, created_at, updated_at = store.execute(_FACTS).fetchone()
+            started = store.execute(
+                "SELECT json_extract(?, '$.body.workspace'), json_extract(?, '$.body.model')", (first, first)
+            ).fetchone()
+    except sqlite3.Error as error:
+        return ("", "", "", 0.0, place.store.stat().st_mtime, 0, str(error))
+    title = " ".join(str(titled or said or "").split())[:MAX_TITLE_CHARS]
+    return (started[0] or "", title, started[1] or "", created_at or 0.0, updated_at or 0.0, turns, "")

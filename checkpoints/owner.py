@@ -1,0 +1,161 @@
+"""One owner for each session: an advisory lock that dies with its process, and who holds it (design b.4).
+
+A live but silent owner is never robbed. Where the file system has no locks, pid, start time, boot
+and host decide alone.
+"""
+
+import asyncio
+import errno
+import fcntl
+import json
+import os
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+LOCK_NAME = "owner.lock"
+HEARTBEAT_S = 5.0
+_NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Who owns a session; `started_at_ticks` is field 22 of /proc/PID/stat."""
+
+    pid: int
+    started_at_ticks: int
+    boot_id: str
+    host: str
+    beat_at: float  # UTC seconds of the newest heartbeat
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether it provably runs no more: only this host can tell."""
+        if self.host != os.uname().nodename:
+            return False
+        return self.boot_id != boot_id() or start_ticks(self.pid) != self.started_at_ticks
+
+
+class OwnedError(Exception):
+    """Another live process owns the session; `holder` is None when it cannot be told who."""
+
+    def __init__(self, directory: Path, holder: Holder | None) -> None:
+        who = f"process {holder.pid}" if holder else "another process"
+        where = f" on {holder.host}" if holder and holder.host != os.uname().nodename else ""
+        super().__init__(
+            f"session `{directory.name}` is open in {who}{where}; "
+            "close it there, or continue a copy with `--fork`"
+        )
+        self.holder = holder
+
+
+class Owner:
+    """The hold of this process on a session directory; released by `release` or by its death."""
+
+    def __init__(self, path: Path, fd: int) -> None:
+        self._path = path
+        self._fd = fd
+
+    @classmethod
+    def take(cls, directory: Path) -> "Owner":
+        """Own the session, or raise OwnedError at once; takes over from a dead process."""
+        path = directory / LOCK_NAME
+        for _ in range(3):
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            holder = _read(fd)
+            if _lock(fd, holder) and _is_same_file(fd, path):
+                owner = cls(path, fd)
+                owner.beat()
+                return owner
+            os.close(fd)
+            if holder is None or not holder.is_dead:
+                raise OwnedError(directory, holder)
+            # The lock outlived its process, held by something that inherited it: a new file is free.
+            path.unlink(missing_ok=True)
+        raise OwnedError(directory, None)
+
+    def beat(self) -> None:
+        """Write who and when."""
+        holder = Holder(
+            pid=os.getpid(),
+            started_at_ticks=start_ticks(os.getpid()),
+            boot_id=boot_id(),
+            host=os.uname().nodename,
+            beat_at=time.time(),
+        )
+        content = json.dumps(asdict(holder)).encode()
+        os.pwrite(self._fd, content, 0)
+        os.ftruncate(self._fd, len(content))
+
+    async def keep_beating(self) -> None:
+        """Beat until cancelled; a full disk is no reason to stop."""
+        while True:
+            await asyncio.sleep(HEARTBEAT_S)
+            try:
+                self.beat()
+            except OSError:
+                continue
+
+    def release(self) -> None:
+        """Give the session up."""
+        os.ftruncate(self._fd, 0)
+        os.close(self._fd)
+
+
+def holder_of(directory: Path) -> Holder | None:
+    """The live owner of a session, None when it is free."""
+    try:
+        fd = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        holder = _read(fd)
+        return None if _lock(fd, holder) or (holder is not None and holder.is_dead) else holder
+    finally:
+        os.close(fd)  # gives back the lock that the question took
+
+
+def boot_id() -> str:
+    """Identity of this boot (random(4)); empty where the kernel does not tell."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def start_ticks(pid: int) -> int:
+    """When a process began, in ticks since boot (proc_pid_stat(5)); -1 when there is none."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return -1
+    state, *rest = stat.rpartition(")")[2].split()
+    return -1 if state in ("Z", "X") else int(rest[18])
+
+
+def _lock(fd: int, holder: Holder | None) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        return holder is None or holder.is_dead or holder.pid == os.getpid()
+    return True
+
+
+def _is_same_file(fd: int, path: Path) -> bool:
+    """Whether the path still names the locked file; it may have been replaced meanwhile."""
+    try:
+        return os.fstat(fd).st_ino == os.stat(path).st_ino
+    except FileNotFoundError:
+        return False
+
+
+def _read(fd: int) -> Holder | None:
+    try:
+        value = json.loads(os.pread(fd, 4096, 0))
+        return Holder(**value)
+    except (ValueError, TypeError):
+        return None

@@ -1,0 +1,90 @@
+"""Saves what can be read of a damaged session store, and sets the damaged files aside."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from checkpoints.records import SCHEMA, SCHEMA_VERSION, DamagedError, RecordsError, SessionRecords
+
+_SUFFIXES = ("", "-wal", "-shm", "-journal")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """What happened to a store: where the old files are, how many records go on."""
+
+    moved_to: Path
+    kept: int
+
+    @property
+    def text(self) -> str:
+        """One line for the person."""
+        return (
+            f"the session store was damaged; {self.kept} records were saved, what came after them is lost, "
+            f"the damaged file is kept as `{self.moved_to}`"
+        )
+
+
+async def open_or_salvage(path: Path) -> tuple[SessionRecords, Damage | None]:
+    """Open a store; a damaged one is set aside and its readable beginning goes on in a new file.
+
+    Raises RecordsError when nothing can be read: never silently a new session.
+    """
+    try:
+        return await SessionRecords.open(path), None
+    except DamagedError as error:
+        damage = _salvage(path, error)
+    return await SessionRecords.open(path), damage
+
+
+def _salvage(path: Path, cause: DamagedError) -> Damage:
+    fresh = path.with_name(path.name + ".saved")
+    fresh.unlink(missing_ok=True)
+    kept = _copy(path, fresh)
+    moved_to = _set_aside(path)
+    if not kept:
+        fresh.unlink(missing_ok=True)
+        raise RecordsError(f"{cause}; nothing of it can be read; it was moved to `{moved_to}`") from cause
+    os.replace(fresh, path)
+    return Damage(moved_to=moved_to, kept=kept)
+
+
+def _copy(path: Path, fresh: Path) -> int:
+    """Copy the readable beginning: a later part without what came before it would be no session."""
+    with closing(sqlite3.connect(fresh)) as target, target:
+        target.executescript(SCHEMA)
+        target.execute("INSERT INTO meta VALUES ('schema', ?)", (str(SCHEMA_VERSION),))
+        kept = 0
+        for row in _rows(path):
+            target.execute("INSERT INTO records VALUES (?, ?, ?, ?)", row)
+            kept += 1
+    return kept
+
+
+def _rows(path: Path) -> Iterator[tuple[object, ...]]:
+    """Rows in order up to the first that cannot be read or is missing."""
+    with closing(sqlite3.connect(path)) as source:
+        try:
+            for expected, row in enumerate(
+                source.execute("SELECT seq, at, kind, body FROM records ORDER BY seq"), 1
+            ):
+                if row[0] != expected:
+                    return
+                yield row
+        except (sqlite3.DatabaseError, UnicodeDecodeError):
+            return
+
+
+def _set_aside(path: Path) -> Path:
+    number = 1
+    while path.with_name(f"{path.name}.damaged-{number}").exists():
+        number += 1
+    moved_to = path.with_name(f"{path.name}.damaged-{number}")
+    for suffix in _SUFFIXES:
+        old = path.with_name(path.name + suffix)
+        if old.exists():
+            os.replace(old, moved_to.with_name(moved_to.name + suffix))
+    return moved_to

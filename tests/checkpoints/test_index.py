@@ -1,0 +1,91 @@
+from pathlib import Path
+
+import pytest
+
+from agent_tui.engine.events import Event, SessionStarted, SettingChanged, TurnStarted
+from agent_tui.engine.log import to_record
+from checkpoints.index import (
+    NoSessionError,
+    SessionPlace,
+    create_session,
+    find_session,
+    fork_session,
+    list_sessions,
+    remove_session,
+)
+from checkpoints.owner import Owner
+from checkpoints.records import SessionRecords
+from context.items import UserItem
+
+
+async def make(state: Path, said: str, at: float, workspace: str = "/w") -> SessionPlace:
+    place = create_session(state)
+    records = await SessionRecords.open(place.store)
+    started = SessionStarted(session_id=place.id, workspace=workspace, model="fake/m")
+    run = TurnStarted(task_id="t1", run_id="r1")
+    entries = [
+        Event(seq=1, at=at, run_id="", body=started),
+        UserItem(id="u1", text=said),
+        Event(seq=2, at=at, run_id="", body=run),
+    ]
+    await records.append([to_record(entry, at) for entry in entries])
+    await records.close()
+    return place
+
+
+async def test_the_list_is_newest_first_and_tells_what_was_asked(tmp_path: Path) -> None:
+    old = await make(tmp_path, "fix  the\ntest", 1.0)
+    new = await make(tmp_path, "add a flag", 2.0, workspace="/other")
+    entries = list_sessions(tmp_path)
+    assert [(entry.id, entry.title, entry.turns) for entry in entries] == [
+        (new.id, "add a flag", 1),
+        (old.id, "fix the test", 1),
+    ]
+    assert [entry.id for entry in list_sessions(tmp_path, Path("/w"))] == [old.id]
+    assert old.directory.stat().st_mode & 0o777 == 0o700
+
+
+async def test_a_list_follows_what_is_written_later(tmp_path: Path) -> None:
+    place = await make(tmp_path, "first", 1.0)
+    assert list_sessions(tmp_path)[0].title == "first"
+    records = await SessionRecords.open(place.store)
+    event = Event(seq=3, at=5.0, run_id="", body=SettingChanged(key="title", value="renamed"))
+    await records.append([to_record(event, 5.0)])
+    assert [(entry.title, entry.updated_at) for entry in list_sessions(tmp_path)] == [("renamed", 5.0)]
+    await records.close()
+
+
+async def test_damage_to_one_session_or_to_the_index_hides_no_other(tmp_path: Path) -> None:
+    good = await make(tmp_path, "good", 1.0)
+    bad = await make(tmp_path, "bad", 2.0)
+    list_sessions(tmp_path)
+    bad.store.write_bytes(b"rubbish" * 1000)
+    (tmp_path / "index.db").write_bytes(b"rubbish" * 1000)
+    entries = {entry.id: entry for entry in list_sessions(tmp_path)}
+    assert entries[good.id].title == "good"
+    assert entries[bad.id].damage
+    assert len(list_sessions(tmp_path)) == 2
+
+
+async def test_a_session_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
+    place = await make(tmp_path, "x", 1.0)
+    assert find_session(tmp_path, place.id[:5]) == place
+    with pytest.raises(NoSessionError, match="no session"):
+        find_session(tmp_path, "zz")
+    await make(tmp_path, "y", 1.0)
+    with pytest.raises(NoSessionError, match="more than one"):
+        find_session(tmp_path, "")
+
+
+async def test_a_copy_of_an_open_session_is_a_session_of_its_own(tmp_path: Path) -> None:
+    place = await make(tmp_path, "x", 1.0)
+    (place.artifacts / "c1.1.out").write_text("output")
+    owner = Owner.take(place.directory)
+    records = await SessionRecords.open(place.store)
+    copy = fork_session(place, tmp_path)
+    await records.close()
+    assert (copy.artifacts / "c1.1.out").read_text() == "output"
+    assert [entry.owner is not None for entry in list_sessions(tmp_path) if entry.id == place.id] == [True]
+    owner.release()
+    remove_session(place)
+    assert [entry.id for entry in list_sessions(tmp_path)] == [copy.id]
