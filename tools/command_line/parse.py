@@ -1,0 +1,418 @@
+"""Command line → `Syntax`: the only reader of shell syntax in the product (tree-sitter-bash).
+
+It decides how often a person is asked, never what a command may do: that is the sandbox. So it is
+built to say "not understood" early: a node type that is not named here, a byte that belongs to no
+token, and anything the grammar itself was unsure of all end as `Unknown`.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tools.command_line.syntax import Redirection, SimpleCommand, Syntax, Unknown, Word, Wrap
+from tools.command_line.unwrap import Inner, unwrap
+from tools.command_line.words import WORD_TYPES, static_document, text_of, word_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+MAX_DEPTH = 60  # of nested syntax; deeper is not understood
+MAX_SCRIPTS = 8  # `sh -c` inside `sh -c` …
+MAX_COMMANDS = 2000
+
+_PLAIN = frozenset(
+    ("program", "list", "subshell", "if_statement", "elif_clause", "else_clause", "negated_command")
+)
+_UNEVEN = frozenset(
+    (
+        "for_statement",
+        "c_style_for_statement",
+        "while_statement",
+        "do_group",
+        "case_statement",
+        "case_item",
+        "function_definition",
+        "variable_assignments",
+        "unset_command",
+    )
+)
+_TOKENS = frozenset(
+    (
+        *("(", ")", "{", "}", ";", ";;", ";&", ";;&", "&", "&&", "||", "|", "|&", "\n", "!"),
+        *("if", "then", "elif", "else", "fi", "for", "select", "in", "while", "until", "do", "done"),
+        *("case", "esac", "function", "unset"),
+    )
+)
+_RESERVED = frozenset(
+    "! { } [[ ]] if then elif else fi for select while until do done case esac in function coproc".split()
+)
+_GAP = re.compile(rb"(?:[ \t\n]|\\\n)*\Z")
+_DESCRIPTOR = re.compile(r"\d+-?\Z|-\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where in the line a node stands."""
+
+    depth: int = 0
+    pipeline: int = 0
+    within: str = ""
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What was found so far; grows while the tree is walked."""
+
+    scripts: int = 0  # how many `sh -c` deep
+    commands: list[SimpleCommand] = field(default_factory=list)
+    unknown: list[Unknown] = field(default_factory=list)
+    is_flat: bool = True
+    is_background: bool = False
+    self_calls: list[str] = field(default_factory=list)
+    pipelines: int = 0
+
+    def lose(self, what: str, node: "Node") -> None:
+        self.unknown.append(Unknown(what=what, line=node.start_point[0] + 1))
+
+
+def parse(line: str) -> Syntax:
+    """The syntax of a whole command line; never raises, whatever the text."""
+    return _finish(line, _read(line, _Reading(), _Place()))
+
+
+def _finish(line: str, reading: _Reading) -> Syntax:
+    return Syntax(
+        source=line,
+        commands=tuple(reading.commands[:MAX_COMMANDS]),
+        unknown=tuple(reading.unknown),
+        is_flat=reading.is_flat and not reading.unknown,
+        is_background=reading.is_background,
+        self_calls=tuple(reading.self_calls),
+    )
+
+
+@cache
+def _parser() -> "Parser":
+    import tree_sitter_bash
+    from tree_sitter import Language, Parser
+
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+def _read(line: str, reading: _Reading, place: _Place) -> _Reading:
+    source = line.encode("utf-8", errors="surrogatepass")
+    root = _parser().parse(source).root_node
+    if root.has_error:
+        reading.lose("the syntax of the line", root)
+    gap = _strange_gap(root, source)
+    if gap is not None:
+        reading.unknown.append(Unknown(what="a character outside of any word", line=gap))
+    _visit(root, reading, place)
+    return reading
+
+
+def _leaves(root: "Node") -> Iterator["Node"]:
+    cursor = root.walk()
+    while True:
+        if not cursor.goto_first_child():
+            if cursor.node is not None:
+                yield cursor.node
+            while not cursor.goto_next_sibling():
+                if not cursor.goto_parent():
+                    return
+
+
+def _strange_gap(root: "Node", source: bytes) -> int | None:
+    """The line of a byte that no token holds and that is no blank: the grammar read past it."""
+    end = 0
+    for leaf in _leaves(root):
+        if not _GAP.match(source[end : leaf.start_byte]):
+            return source.count(b"\n", 0, end) + 1
+        end = max(end, leaf.end_byte)
+    return None if _GAP.match(source[end:]) else source.count(b"\n", 0, end) + 1
+
+
+def _visit(node: "Node", reading: _Reading, place: _Place) -> None:
+    """Read one statement and all in it."""
+    if place.depth > MAX_DEPTH or len(reading.commands) > MAX_COMMANDS:
+        reading.lose("more than can be followed", node)
+        return
+    inner = replace(place, depth=place.depth + 1)
+    kind = node.type
+    if kind == "command":
+        _command(node, reading, inner)
+    elif kind == "redirected_statement":
+        _redirected(node, reading, inner)
+    elif kind == "pipeline":
+        _pipeline(node, reading, inner)
+    elif kind == "test_command":
+        _test(node, reading, inner)
+    elif kind in ("variable_assignment", "declaration_command"):
+        _declaration(node, reading, inner)
+    elif kind in _PLAIN | _UNEVEN or (kind == "compound_statement" and text_of(node).startswith("{")):
+        _group(node, reading, inner)
+    elif kind in WORD_TYPES or kind == "variable_name":
+        _expansions(node, reading, inner)
+    elif kind not in _TOKENS and kind != "comment":
+        reading.lose(_shown(node), node)
+        _group_children(node, reading, inner)
+
+
+def _shown(node: "Node") -> str:
+    text = " ".join(text_of(node).split())
+    return f"`{text[:24]}…`" if len(text) > 25 else f"`{text}`"
+
+
+def _group(node: "Node", reading: _Reading, place: _Place) -> None:
+    if node.type in _UNEVEN:
+        reading.is_flat = False
+    if node.type == "function_definition":
+        _function(node, reading)
+    _group_children(node, reading, place)
+
+
+def _group_children(node: "Node", reading: _Reading, place: _Place) -> None:
+    for child in node.children:
+        if child.type == "&":
+            reading.is_background = True
+        _visit(child, reading, place)
+
+
+def _function(node: "Node", reading: _Reading) -> None:
+    """Remember a function that starts itself again twice or in the background: a fork bomb."""
+    name_node = node.child_by_field_name("name")
+    body = node.child_by_field_name("body")
+    if name_node is None or body is None:
+        return
+    name = text_of(name_node)
+    leaves = [text_of(leaf) for leaf in _leaves(body)]
+    if leaves.count(name) > 1 or (name in leaves and "&" in leaves):
+        reading.self_calls.append(name)
+
+
+def _pipeline(node: "Node", reading: _Reading, place: _Place) -> None:
+    if not place.pipeline:
+        reading.pipelines += 1
+        place = replace(place, pipeline=reading.pipelines)
+    _group_children(node, reading, place)
+
+
+def _command(node: "Node", reading: _Reading, place: _Place) -> None:
+    words: list[Word] = []
+    assignments: list[Word] = []
+    redirections: list[Redirection] = []
+    end = -1
+    for child in node.children:
+        if child.start_byte == end and child.type in WORD_TYPES:
+            reading.lose("words that run together", child)
+        end = child.end_byte if child.type in WORD_TYPES or child.type == "command_name" else -1
+        if child.type == "command_name":
+            words.append(word_of(child.children[0]) if len(child.children) == 1 else _lost(child, reading))
+        elif child.type == "variable_assignment":
+            assignments.append(_assignment(child))
+        elif child.type in WORD_TYPES:
+            words.append(word_of(child))
+        elif child.type.endswith("_redirect"):
+            redirections.extend(_redirections(child, reading))
+        else:
+            reading.lose(_shown(child), child)
+    if words and not words[0].quoted and words[0].text in _RESERVED:
+        reading.lose(_shown(node), node)
+    command = SimpleCommand(
+        words=tuple(words),
+        assignments=tuple(assignments),
+        redirections=tuple(redirections),
+        line=node.start_point[0] + 1,
+        pipeline=place.pipeline,
+        within=place.within,
+    )
+    _add(command, node, reading, place)
+
+
+def _lost(node: "Node", reading: _Reading) -> Word:
+    reading.lose(_shown(node), node)
+    return Word(source=text_of(node), text=None)
+
+
+def _assignment(node: "Node") -> Word:
+    """`NAME=value` as one word; its text is known only for a plain name and a literal value."""
+    parts = node.children
+    source = text_of(node)
+    if [part.type for part in parts[:2]] != ["variable_name", "="] or len(parts) > 3:
+        return Word(source=source, text=None)
+    value = word_of(parts[2]) if len(parts) == 3 and parts[2].type in WORD_TYPES else None
+    if len(parts) == 3 and (value is None or not value.is_literal):
+        return Word(source=source, text=None)
+    return Word(source=source, text=f"{text_of(parts[0])}={value.text if value else ''}")
+
+
+def _add(command: SimpleCommand, node: "Node", reading: _Reading, place: _Place) -> None:
+    """Keep the command, then what its words and its wrapper start."""
+    inner = unwrap(command)
+    if inner.wrap is Wrap.PLAIN and (command.assignments or command.redirections):
+        inner = replace(inner, wrap=Wrap.OTHER)
+    reading.commands.append(replace(command, wrap=inner.wrap))
+    for child in node.children:
+        _expansions(child, reading, replace(place, within=command.name or "?"))
+    _start(inner, reading, replace(place, depth=place.depth + 1), command)
+
+
+def _start(inner: Inner, reading: _Reading, place: _Place, outer: SimpleCommand) -> None:
+    """Commands behind a plain wrapper stand where the wrapper stands."""
+    if inner.wrap is not Wrap.PLAIN:
+        place = replace(place, within=outer.name or "?")
+    for words in inner.commands:
+        command = SimpleCommand(words=words, line=outer.line, pipeline=place.pipeline, within=place.within)
+        deeper = unwrap(command) if place.depth <= MAX_DEPTH else Inner(scripts=(None,))
+        reading.commands.append(replace(command, wrap=deeper.wrap))
+        _start(deeper, reading, replace(place, depth=place.depth + 1), command)
+    for script in inner.scripts:
+        if script is None or reading.scripts >= MAX_SCRIPTS:
+            reading.unknown.append(Unknown(what=f"what `{outer.name}` runs", line=outer.line))
+        else:
+            reading.scripts += 1
+            _read(script, reading, place)
+            reading.scripts -= 1
+
+
+def _expansions(node: "Node", reading: _Reading, place: _Place) -> None:
+    """Read the statements in substitutions below a word, wherever they stand."""
+    if place.depth > MAX_DEPTH:
+        reading.lose("more than can be followed", node)
+        return
+    if node.type in ("command_substitution", "process_substitution"):
+        if static_document(node) is None:
+            _group_children_of_substitution(node, reading, place)
+        return
+    for child in node.children:
+        _expansions(child, reading, replace(place, depth=place.depth + 1))
+
+
+def _group_children_of_substitution(node: "Node", reading: _Reading, place: _Place) -> None:
+    reading.is_flat = False
+    for child in node.children:
+        if child.is_named:
+            _visit(child, reading, replace(place, depth=place.depth + 1))
+
+
+def _declaration(node: "Node", reading: _Reading, place: _Place) -> None:
+    """`NAME=value` alone, or `export`, `declare` … which are commands with assignments as words."""
+    reading.is_flat = False
+    line = node.start_point[0] + 1
+    if node.type == "variable_assignment":
+        command = SimpleCommand(words=(), assignments=(_assignment(node),), line=line, within=place.within)
+    else:
+        words = [Word(source=text_of(child), text=_declared(child)) for child in node.children]
+        command = SimpleCommand(words=tuple(words), line=line, within=place.within)
+    reading.commands.append(command)
+    _expansions(node, reading, replace(place, within=command.name or "?"))
+
+
+def _declared(node: "Node") -> str | None:
+    if node.type == "variable_assignment":
+        return _assignment(node).text
+    return word_of(node).text if node.type in WORD_TYPES else text_of(node)
+
+
+def _test(node: "Node", reading: _Reading, place: _Place) -> None:
+    """`[ … ]` and `[[ … ]]` as a command of that name."""
+    words = [Word(source=text_of(node.children[0]), text=text_of(node.children[0]))]
+    pending = list(reversed(node.children[1:-1]))
+    while pending:
+        part = pending.pop()
+        if part.type in WORD_TYPES:
+            words.append(word_of(part))
+        elif part.children:
+            pending.extend(reversed(part.children))
+        elif part.type in ("regex", "extglob_pattern"):
+            words.append(Word(source=text_of(part), text=None))
+        else:
+            words.append(Word(source=text_of(part), text=text_of(part)))
+    reading.commands.append(
+        SimpleCommand(
+            words=tuple(words), line=node.start_point[0] + 1, pipeline=place.pipeline, within=place.within
+        )
+    )
+    _expansions(node, reading, replace(place, within=text_of(node.children[0])))
+
+
+def _redirected(node: "Node", reading: _Reading, place: _Place) -> None:
+    """A statement with redirections: they belong to the last command of it in the source."""
+    redirections: list[Redirection] = []
+    statements: list[Node] = []
+    for child in node.children:
+        if child.type.endswith("_redirect"):
+            redirections.extend(_redirections(child, reading))
+        else:
+            statements.append(child)
+    first = len(reading.commands)
+    for statement in statements:
+        _visit(statement, reading, place)
+    _attach(tuple(redirections), statements, first, reading, place)
+    for child in node.children:
+        if child.type.endswith("_redirect"):
+            _inside_redirection(child, reading, place)
+
+
+def _attach(
+    redirections: tuple[Redirection, ...],
+    statements: list["Node"],
+    first: int,
+    reading: _Reading,
+    place: _Place,
+) -> None:
+    found = enumerate(reading.commands[first:], start=first)
+    outer = [index for index, command in found if command.within == place.within]
+    simple = not statements or statements[0].type in ("command", "list", "pipeline", "negated_command")
+    if not simple:
+        reading.is_flat = False
+    if not outer or not simple:
+        reading.commands.append(SimpleCommand(words=(), redirections=redirections, within=place.within))
+        return
+    last = reading.commands[outer[-1]]
+    reading.commands[outer[-1]] = replace(last, redirections=last.redirections + redirections)
+
+
+def _redirections(node: "Node", reading: _Reading) -> tuple[Redirection, ...]:
+    """The redirections that a node stands for: a here-document may hold further ones."""
+    if node.type != "file_redirect":
+        operator = text_of(node).split("\n", 1)[0]
+        inner = [child for child in node.children if child.type == "file_redirect"]
+        nested = [each for child in inner for each in _redirections(child, reading)]
+        return (Redirection(operator=operator, target=None, is_document=True), *nested)
+    targets = [child for child in node.children if child.type in WORD_TYPES]
+    operator = "".join(text_of(child) for child in node.children if child.type not in WORD_TYPES)
+    if not targets and operator.endswith("-"):
+        return (Redirection(operator=operator, target=None),)
+    if len(targets) != 1:
+        reading.lose(_shown(node), node)
+        return ()
+    target = word_of(targets[0])
+    if operator.endswith("&") and target.text is not None and _DESCRIPTOR.match(target.text):
+        return (Redirection(operator=operator + target.text, target=None),)
+    return (Redirection(operator=operator, target=target),)
+
+
+def _inside_redirection(node: "Node", reading: _Reading, place: _Place) -> None:
+    """Statements that the grammar hangs below a here-document, and substitutions in its body."""
+    for child in node.children:
+        if child.type in ("heredoc_start", "heredoc_end"):
+            continue
+        if child.type == "heredoc_body":
+            _body(child, reading, place)
+        elif child.type in WORD_TYPES or child.type.endswith("_redirect"):
+            _inside_redirection(child, reading, place)
+            _expansions(child, reading, replace(place, within=place.within or "?"))
+        elif child.type not in ("<<", "<<-", "<<<", "file_descriptor") and child.is_named:
+            _visit(child, reading, place)
+
+
+def _body(node: "Node", reading: _Reading, place: _Place) -> None:
+    """The grammar does not see backquotes in a here-document that expands."""
+    start = node.parent.children[1] if node.parent is not None else node
+    is_quoted = any(mark in text_of(start) for mark in "'\"\\")
+    if not is_quoted and "`" in text_of(node):
+        reading.lose("a backquote in a here-document", node)
+    _expansions(node, reading, replace(place, within="?"))
