@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from sandbox.git_settings import INSIDE
 from sandbox.policy import Mode, Policy
 
 
@@ -17,11 +18,11 @@ class Kind(StrEnum):
     """What is done at a target; the value is bwrap's option."""
 
     READ = "--ro-bind"
+    READ_IF_THERE = "--ro-bind-try"
     WRITE = "--bind"
     TMPFS = "--tmpfs"
     LINK = "--symlink"
     DIRECTORY = "--dir"
-    FREEZE = "--remount-ro"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +39,14 @@ class Mount:
 class Host:
     """What this machine has, as far as the arguments depend on it."""
 
-    home: str
-    root: bool  # uid 0
+    home: str | None  # to be closed for writing at the end; None when the workspace shows it
     system: tuple[Mount, ...]  # the read-only tree and the links beside it
     hidden: tuple[Mount, ...]  # secrets in it
     home_parts: tuple[Mount, ...]  # toolchains, caches and settings inside the home
     kernel: tuple[str, ...]  # entries of /proc to be covered
+    resolver: str | None = None  # below /run, needed when the network is on
+    settings: str = ""  # our read-only directory for commands
+    covers: tuple[Mount, ...] = ()  # laid over workspace and grants: secrets, our own state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,21 +75,16 @@ _NAMESPACES = (
 
 def option(mount: Mount) -> list[str]:
     """The words of one mount."""
-    if mount.kind in (Kind.READ, Kind.WRITE, Kind.LINK):
-        return [mount.kind, mount.source, mount.target]
-    return [mount.kind, mount.target]
+    if mount.source:
+        return [mount.kind.value, mount.source, mount.target]
+    return [mount.kind.value, mount.target]
 
 
-def mounts(policy: Policy, host: Host, pins: Sequence[Mount], granted: Sequence[Mount]) -> list[Mount]:
-    """Everything bound, in order, but for the temporary places that need a size."""
+def _workspace(policy: Policy, host: Host, pins: Sequence[Mount], granted: Sequence[Mount]) -> list[Mount]:
     workspace = str(policy.workspace)
     kind = Kind.WRITE if policy.mode is Mode.WORKSPACE_WRITE else Kind.READ
-    return [
-        *host.home_parts,
-        Mount(kind=kind, source=workspace, target=workspace),
-        *granted,
-        *pins,
-    ]
+    opened = Mount(kind=kind, source=workspace, target=workspace)
+    return [*host.home_parts, opened, *granted, *pins, *host.covers]
 
 
 def arguments(
@@ -109,9 +107,11 @@ def arguments(
     for mount in (*host.system, *host.hidden):
         words += option(mount)
     words += _kernel(host)
-    words += _temporary(policy)
-    for mount in mounts(policy, host, pins, granted):
+    words += _temporary(policy, host)
+    for mount in _workspace(policy, host, pins, granted):
         words += option(mount)
+    # last: the mount points above had to be made in them
+    words += ["--remount-ro", host.home] if host.home else []
     words += ["--remount-ro", "/"]
     for name, value in env.items():
         words += ["--setenv", name, value]
@@ -136,10 +136,11 @@ def _kernel(host: Host) -> list[str]:
     return [*words, "--dev", "/dev"]
 
 
-def _temporary(policy: Policy) -> list[str]:
+def _temporary(policy: Policy, host: Host) -> list[str]:
     size = ["--size", str(policy.limits.tmp_bytes)]
     if policy.temp_dir is None:
         words = [*size, "--tmpfs", "/tmp"]
     else:
         words = ["--bind", str(policy.temp_dir), "/tmp"]
-    return [*words, "--size", str(16 * 2**20), "--tmpfs", "/run"]
+    words += ["--size", str(16 * 2**20), "--tmpfs", "/run", "--ro-bind", host.settings, INSIDE]
+    return [*words, "--ro-bind", host.resolver, host.resolver] if host.resolver else words

@@ -5,7 +5,8 @@ It becomes bwrap's own environment too, because `/proc/1/environ` is readable in
 
 import re
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import cache
 from pathlib import Path
 
 from sandbox.policy import Mode, Policy
@@ -13,8 +14,8 @@ from sandbox.policy import Mode, Policy
 _ALLOWED = tuple(
     """
     LANG LC_* TZ TERM COLORTERM USER LOGNAME SHELL NO_COLOR CI
-    JAVA_HOME GOPATH GOROOT CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN NVM_DIR PYENV_ROOT PYENV_VERSION VIRTUAL_ENV
-    CC CXX CFLAGS CXXFLAGS CPPFLAGS LDFLAGS MAKEFLAGS PKG_CONFIG_PATH
+    JAVA_HOME GOPATH GOROOT CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN NVM_DIR PYENV_ROOT PYENV_VERSION
+    VIRTUAL_ENV CC CXX CFLAGS CXXFLAGS CPPFLAGS LDFLAGS MAKEFLAGS PKG_CONFIG_PATH
     SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NODE_EXTRA_CA_CERTS
     GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL
     """.split()
@@ -89,7 +90,12 @@ def _passes(name: str, value: str, policy: Policy) -> bool:
 
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    return _compiled(patterns).match(name) is not None
+
+
+@cache
+def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(translate(pattern) for pattern in patterns))
 
 
 def _terminal(environ: Mapping[str, str], *, tty: bool) -> dict[str, str]:
@@ -104,10 +110,7 @@ def _clean_path(path: str, policy: Policy, virtual_env: str | None) -> str:
     kept: dict[str, None] = {}
     for entry in path.split(":"):
         place = Path(entry)
-        if not place.is_absolute():
-            continue
-        if virtual_env and entry.startswith(virtual_env):
-            kept[entry] = None
-        elif not any(place.is_relative_to(root) for root in roots):
+        in_venv = bool(virtual_env) and place.is_relative_to(str(virtual_env))
+        if place.is_absolute() and (in_venv or not any(place.is_relative_to(root) for root in roots)):
             kept[entry] = None
     return ":".join(kept) or _DEFAULT_PATH

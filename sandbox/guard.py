@@ -23,7 +23,7 @@ def _below() -> list[int]:
     while waiting:
         pid = waiting.pop()
         try:
-            with open(f"/proc/{pid}/task/{pid}/children") as file:  # noqa: PTH123 - start-up time
+            with open(f"/proc/{pid}/task/{pid}/children") as file:
                 pids = [int(word) for word in file.read().split()]
         except OSError:
             continue

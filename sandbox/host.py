@@ -1,13 +1,17 @@
 """Facts of this machine that the sandbox depends on: its system tree, secrets in it, toolchains."""
 
 import os
+import shutil
 import stat
+import tempfile
 from collections.abc import Iterable, Mapping
-from functools import cache
+from contextlib import suppress
+from functools import cache, lru_cache
 from pathlib import Path
 
 from sandbox.bwrap import Host, Kind, Mount
 from sandbox.errors import SandboxError
+from sandbox.git_settings import INSIDE
 from sandbox.policy import Policy
 
 _TREES = ("/usr", "/etc", "/opt", "/nix", "/snap", "/gnu")
@@ -30,9 +34,9 @@ _KERNEL = ("/proc/sys",)
 _KERNEL_ROOT = ("/proc/fs", "/proc/acpi", "/proc/asound", "/proc/scsi", "/proc/driver", "/proc/mtrr")
 
 _TOOLCHAINS = """
-.cargo/bin .cargo/registry .cargo/git .cargo/env .rustup .pyenv .nvm .volta .fnm .asdf .sdkman .rbenv .rvm .ghcup
-.deno/bin .bun/bin .dotnet go .local/bin .local/lib .local/share/uv .local/share/mise .local/share/pnpm
-miniconda3 anaconda3 miniforge3 .opam .juliaup
+.cargo/bin .cargo/registry .cargo/git .cargo/env .rustup .pyenv .nvm .volta .fnm .asdf .sdkman .rbenv .rvm
+.ghcup .deno/bin .bun/bin .dotnet go .local/bin .local/lib .local/share/uv .local/share/mise
+.local/share/pnpm miniconda3 anaconda3 miniforge3 .opam .juliaup
 """.split()
 _TOOLCHAIN_VARIABLES = (
     "JAVA_HOME",
@@ -45,15 +49,16 @@ _TOOLCHAIN_VARIABLES = (
 )
 # written by tools beside ~/.cache; they lead into the private cache, so they last and stay inside
 _PRIVATE = """
-.config .local/state .npm .node-gyp .yarn .pnpm-store .gradle .m2 .ivy2 .sbt .nuget .composer .gem .bundle .stack
-.cabal .ipython .jupyter .keras .ccache .java .terraform.d .cpan
+.config .local/state .npm .node-gyp .yarn .pnpm-store .gradle .m2 .ivy2 .sbt .nuget .composer .gem .bundle
+.stack .cabal .ipython .jupyter .keras .ccache .java .terraform.d .cpan
 """.split()
 SECRET_PLACES = """
-.ssh .aws .azure .gnupg .config/gcloud .config/gh .config/op .config/rclone .config/google-chrome .config/chromium
-.config/BraveSoftware .mozilla .thunderbird .docker .kube .password-store .local/share/keyrings .netrc .git-credentials
-.npmrc .pypirc .pgpass .my.cnf .vault-token .terraformrc .cargo/credentials .cargo/credentials.toml .gem/credentials
-.m2/settings.xml .gradle/gradle.properties .bash_history .zsh_history .python_history .node_repl_history
-.psql_history .mysql_history .claude .codex .gemini .config/agent-tui .local/state/agent-tui
+.ssh .aws .azure .gnupg .config/gcloud .config/gh .config/op .config/rclone .config/google-chrome
+.config/chromium .config/BraveSoftware .mozilla .thunderbird .docker .kube .password-store
+.local/share/keyrings .netrc .git-credentials .npmrc .pypirc .pgpass .my.cnf .vault-token .terraformrc
+.cargo/credentials .cargo/credentials.toml .gem/credentials .m2/settings.xml .gradle/gradle.properties
+.bash_history .zsh_history .python_history .node_repl_history .psql_history .mysql_history .claude .codex
+.gemini .config/agent-tui .local/state/agent-tui
 """.split()
 
 
@@ -98,9 +103,26 @@ def cover(place: Path) -> Mount:
 
 @cache
 def kernel() -> tuple[str, ...]:
-    """Entries of /proc that stay read-only whoever asks."""
-    names = _KERNEL + (_KERNEL_ROOT if os.geteuid() == 0 else ())
-    return tuple(name for name in names if Path(name).exists())
+    """Entries of /proc to be closed: /proc/sys always, for root whatever else holds a writable file."""
+    names = list(_KERNEL)
+    if os.geteuid() == 0:
+        names += [name for name in _KERNEL_ROOT if _has_writable(name)]
+    return tuple(names)
+
+
+def _has_writable(name: str) -> bool:
+    for place in (Path(name), *Path(name).rglob("*")):
+        with suppress(OSError):
+            state = place.lstat()
+            if stat.S_ISREG(state.st_mode) and state.st_mode & 0o222:
+                return True
+    return False
+
+
+def resolver() -> str | None:
+    """Where /etc/resolv.conf really lies, when that is below /run, which is empty inside."""
+    real = os.path.realpath("/etc/resolv.conf")
+    return real if real.startswith("/run/") and Path(real).is_file() else None
 
 
 def private_dir(path: Path) -> Path:
@@ -120,32 +142,75 @@ def covers(place: Path, *secrets: Path) -> bool:
     return any(secret.is_relative_to(place) for secret in secrets)
 
 
-def home_parts(policy: Policy, home_dir: Path, cache_dir: Path, environ: Mapping[str, str]) -> list[Mount]:
-    """The home as commands see it: empty and read-only, with toolchains and a private cache."""
-    if policy.workspace == home_dir or home_dir.is_relative_to(policy.workspace):
-        return []
+def private_cache(path: Path) -> Path:
+    """The directory that commands see as `~/.cache`, with a place for each tool's own.
+
+    Commands may put links into it, so it is filled before it gets its name and never again.
+    """
+    if path.exists():
+        return path
+    private_dir(path.parent)
+    made = Path(tempfile.mkdtemp(prefix="new-", dir=path.parent))
+    for name in _PRIVATE:
+        (made / "home" / name).mkdir(mode=0o700, parents=True)
+    try:
+        made.rename(path)
+    except OSError:  # another process was faster
+        shutil.rmtree(made, ignore_errors=True)
+    return private_dir(path)
+
+
+def home_parts(
+    policy: Policy, home_dir: Path, cache_dir: Path, environ: Mapping[str, str]
+) -> tuple[Mount, ...]:
+    """The home as commands see it: empty but for toolchains and a private cache."""
+    if home_dir.is_relative_to(policy.workspace):
+        return ()
+    named = tuple(environ.get(name, "") for name in _TOOLCHAIN_VARIABLES)
+    return _home_parts(home_dir, policy.state_dir, cache_dir, named)
+
+
+@lru_cache(maxsize=64)
+def _home_parts(
+    home_dir: Path, state_dir: Path, cache_dir: Path, named: tuple[str, ...]
+) -> tuple[Mount, ...]:
     parts = [Mount(kind=Kind.TMPFS, target=str(home_dir))]
-    parts += [_bind(place) for place in _toolchains(policy, home_dir, environ)]
+    parts += [_toolchain(place) for place in _toolchains(home_dir, state_dir, named)]
     parts.append(Mount(kind=Kind.WRITE, source=str(cache_dir), target=str(home_dir / ".cache")))
     for name in _PRIVATE:
-        private_dir(cache_dir / "home" / name)
-        depth = name.count("/")
-        source = "../" * depth + ".cache/home/" + name
+        source = "../" * name.count("/") + ".cache/home/" + name
         parts.append(Mount(kind=Kind.LINK, source=source, target=str(home_dir / name)))
-    parts.append(Mount(kind=Kind.FREEZE, target=str(home_dir)))
-    return parts
+    parts.append(Mount(kind=Kind.LINK, source=f"{INSIDE}/gitconfig", target=str(home_dir / ".gitconfig")))
+    return tuple(parts)
 
 
-def _bind(place: Path) -> Mount:
-    return Mount(kind=Kind.READ, source=str(place), target=str(place))
+def covers_of(policy: Policy, home_dir: Path, cache_dir: Path) -> list[Mount]:
+    """Covers over our own state, and over secrets of the home where a visible root shows the home."""
+    roots = (policy.workspace, *policy.extra_roots, *policy.readable, *policy.writable)
+    ours = [cover(policy.state_dir)] if any(policy.state_dir.is_relative_to(root) for root in roots) else []
+    if not any(home_dir.is_relative_to(root) for root in roots):
+        return ours
+    named = {root for root in roots if root != home_dir and root.is_relative_to(home_dir)}
+    places = [home_dir / name for name in SECRET_PLACES]
+    shown = [place for place in places if place.exists() and not any(place.is_relative_to(r) for r in named)]
+    covers = ours + [cover(place) for place in shown if not place.is_symlink()]
+    if home_dir.is_relative_to(policy.workspace):
+        covers.append(Mount(kind=Kind.WRITE, source=str(cache_dir), target=str(home_dir / ".cache")))
+    return covers
 
 
-def _toolchains(policy: Policy, home_dir: Path, environ: Mapping[str, str]) -> Iterable[Path]:
-    named = [home_dir / name for name in _TOOLCHAINS]
-    named += [Path(environ[name]) for name in _TOOLCHAIN_VARIABLES if environ.get(name, "").startswith("/")]
+def _toolchain(place: Path) -> Mount:
+    # looked up once in a process, so it may be gone by the time of a later command
+    return Mount(kind=Kind.READ_IF_THERE, source=str(place), target=str(place))
+
+
+def _toolchains(home_dir: Path, state_dir: Path, named: Iterable[str]) -> Iterable[Path]:
+    places = [home_dir / name for name in _TOOLCHAINS] + [
+        Path(name) for name in named if name.startswith("/")
+    ]
     seen: dict[Path, None] = {}
-    for place in named:
-        if not place.exists() or covers(place.resolve(), home_dir, policy.state_dir):
+    for place in places:
+        if not place.exists() or covers(place.resolve(), home_dir, state_dir):
             continue
         if not any(place.is_relative_to(other) for other in (*map(Path, _TREES), *seen)):
             seen[place] = None
@@ -155,10 +220,11 @@ def _toolchains(policy: Policy, home_dir: Path, environ: Mapping[str, str]) -> I
 def look(policy: Policy, home_dir: Path, cache_dir: Path, environ: Mapping[str, str]) -> Host:
     """Collect the facts for one command."""
     return Host(
-        home=str(home_dir),
-        root=os.geteuid() == 0,
+        home=None if home_dir.is_relative_to(policy.workspace) else str(home_dir),
         system=system_tree(),
         hidden=hidden(),
-        home_parts=tuple(home_parts(policy, home_dir, cache_dir, environ)),
+        home_parts=home_parts(policy, home_dir, cache_dir, environ),
         kernel=kernel(),
+        resolver=resolver() if policy.network else None,
+        covers=tuple(covers_of(policy, home_dir, cache_dir)),
     )

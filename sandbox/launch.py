@@ -18,23 +18,27 @@ Contract, for `tools.exec_command`:
 import asyncio
 import json
 import os
+import shutil
 import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox import channels as wires
-from sandbox import limits, processes, seccomp
+from sandbox import processes, seccomp, survey
 from sandbox.bwrap import Fds, arguments
 from sandbox.channels import Channels, add_arguments, add_bwrap_channels, keep_descriptors, open_channels
 from sandbox.environment import build
 from sandbox.errors import SandboxError
 from sandbox.host import home
+from sandbox.limits import Enforcement
 from sandbox.policy import Mode, Policy
-from sandbox.preparation import prepare
+from sandbox.preparation import Preparation, prepare
 from sandbox.probe import ProbeResult
 from sandbox.running import Exit, Running, start_failure
+from sandbox.verification import verify
 
 __all__ = ["Exit", "Running", "spawn"]
 
@@ -59,7 +63,7 @@ _RESET = [
 ]
 
 
-async def spawn(
+async def spawn(  # noqa: PLR0913 - one call says everything about one command
     argv: Sequence[str],
     *,
     policy: Policy,
@@ -75,62 +79,96 @@ async def spawn(
     """Start `argv`; returns once it runs. `size` is columns, rows; `env` is set for it on top of
     what `sandbox.environment` lets through of `environ` (default: ours); `inherit` hands on three
     descriptors as its streams. Raises `SandboxError`."""
-    if threading.current_thread() is not threading.main_thread():
-        raise SandboxError("sandbox: commands can be started on the main thread only")
-    if policy.mode is not Mode.OFF and not probe.available:
-        raise SandboxError(f"sandbox: {probe.detail}; {probe.fix}")
-    variables = os.environ if environ is None else environ
-    if any("\0" in word for word in argv):
-        raise SandboxError("sandbox: the command holds a NUL byte")
+    request = _Request(
+        argv=list(argv),
+        policy=policy,
+        cwd=cwd.resolve(),
+        probe=probe,
+        env=dict(env or {}),
+        tty=tty,
+        environ=os.environ if environ is None else environ,
+    )
+    request.check()
     channels = open_channels(tty=tty, stdin=stdin, size=size, inherit=inherit)
     try:
-        clean = build(policy, variables, home=home(variables), cwd=cwd, tty=tty)
         if policy.mode is Mode.OFF:
-            return _spawn_guarded(argv, channels, cwd, tty, clean | dict(env or {}))
-        return await _spawn_sandboxed(
-            argv, channels, policy, cwd, tty, probe, clean, dict(env or {}), variables
-        )
+            return _spawn_guarded(request, channels)
+        return await _spawn_sandboxed(request, channels)
     except BaseException:
         channels.close()
         raise
 
 
-def _spawn_guarded(
-    argv: Sequence[str], channels: Channels, cwd: Path, tty: bool, env: dict[str, str]
-) -> Running:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    """What `spawn` was asked for."""
+
+    argv: list[str]
+    policy: Policy
+    cwd: Path
+    probe: ProbeResult
+    env: dict[str, str]
+    tty: bool
+    environ: Mapping[str, str]
+
+    def check(self) -> None:
+        """Raises `SandboxError` for what must not, or cannot, be started."""
+        if threading.current_thread() is not threading.main_thread():
+            raise SandboxError("sandbox: commands can be started on the main thread only")
+        if self.policy.mode is not Mode.OFF and not self.probe.available:
+            raise SandboxError(f"sandbox: {self.probe.detail}; {self.probe.fix}")
+        words = [*self.argv, *self.env, *self.env.values()]
+        if not self.argv or any("\0" in word for word in words):
+            raise SandboxError("sandbox: the command is empty or holds a NUL byte")
+        if any("=" in name or not name for name in self.env):
+            raise SandboxError("sandbox: the name of a variable is empty or holds `=`")
+        if not self.cwd.is_dir():
+            raise SandboxError(f"sandbox: the working directory `{self.cwd}` does not exist")
+        if self.policy.mode is not Mode.OFF and not _is_visible(self.cwd, self.policy):
+            raise SandboxError(
+                f"sandbox: the working directory `{self.cwd}` is not visible inside; add it as a root"
+            )
+
+    def clean_environment(self) -> dict[str, str]:
+        """What bwrap, and so `/proc/1/environ`, gets; `env` is not in it: bwrap runs outside."""
+        return build(self.policy, self.environ, home=home(self.environ), cwd=self.cwd, tty=self.tty)
+
+
+def _is_visible(place: Path, policy: Policy) -> bool:
+    roots = [
+        policy.workspace,
+        *policy.extra_roots,
+        *policy.readable,
+        *policy.writable,
+        Path("/usr"),
+        Path("/opt"),
+    ]
+    return any(place.is_relative_to(root) for root in roots)
+
+
+def _spawn_guarded(request: _Request, channels: Channels) -> Running:
     guard = str(Path(__file__).with_name("guard.py"))
-    words = [sys.executable, "-I", guard, str(wires.STATUS_FD), str(wires.LEASH_FD), str(int(tty)), str(cwd)]
-    pid = _start(words + list(argv), channels, env)
-    return Running(pid=pid, root=processes.open_handle(pid), channels=channels, sandboxed=False)
+    numbers = [str(wires.STATUS_FD), str(wires.LEASH_FD), str(int(request.tty))]
+    words = [sys.executable, "-I", guard, *numbers, str(request.cwd), *request.argv]
+    pid = _start(words, channels, request.clean_environment() | request.env)
+    return Running(pid=pid, root=processes.open_handle(pid), channels=channels)
 
 
-async def _spawn_sandboxed(
-    argv: Sequence[str],
-    channels: Channels,
-    policy: Policy,
-    cwd: Path,
-    tty: bool,
-    probe: ProbeResult,
-    clean: dict[str, str],
-    env: dict[str, str],
-    variables: Mapping[str, str],
-) -> Running:
-    ready = prepare(policy, variables)
+async def _spawn_sandboxed(request: _Request, channels: Channels) -> Running:
+    ready = prepare(request.policy, request.environ)
+    try:
+        return await _start_prepared(request, channels, ready)
+    except BaseException:
+        ready.release()
+        raise
+
+
+async def _start_prepared(request: _Request, channels: Channels, ready: Preparation) -> Running:
     add_bwrap_channels(channels, seccomp=seccomp.filter_fd())
-    words = arguments(
-        policy,
-        ready.host,
-        pins=ready.pins,
-        granted=ready.granted,
-        cwd=cwd,
-        fds=_FDS,
-        new_session=not tty,
-        env=env,
-    )
-    add_arguments(channels, words)
-    session = ["setsid", "--ctty"] if tty else []
+    add_arguments(channels, _bwrap_words(request, ready))
+    session = [_setsid(), "--ctty"] if request.tty else []
     command = [
-        probe.bwrap,
+        request.probe.bwrap,
         "--args",
         str(wires.ARGUMENTS_FD),
         "--",
@@ -139,19 +177,56 @@ async def _spawn_sandboxed(
         "-c",
         _KEEPER,
         "sh",
-        *argv,
     ]
-    pid = _start(command, channels, clean)
+    enforcement = Enforcement(request.policy.limits)
+    pid = _start(_outer_words(request) + command + request.argv, channels, request.clean_environment())
     try:
-        root = await _root_process(channels)
+        root_pid = await _root_process(channels)
+        root = processes.open_handle(root_pid)
+        if ready.checked:
+            await verify(root_pid, ready.checked)
+        enforcement.enforce(root_pid)
     except BaseException:
         os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        await asyncio.to_thread(os.waitpid, pid, 0)
         raise
-    limits.apply_rlimits(root, policy.limits)
-    running = Running(pid=pid, root=processes.open_handle(root), channels=channels, sandboxed=True)
+    running = Running(pid=pid, root=root, channels=channels, enforcement=enforcement, preparation=ready)
     os.write(channels.release, b"1")
+    _renew_survey(request.policy.workspace)
     return running
+
+
+def _bwrap_words(request: _Request, ready: Preparation) -> list[str]:
+    return arguments(
+        request.policy,
+        ready.host,
+        pins=ready.pins.mounts,
+        granted=ready.granted,
+        cwd=request.cwd,
+        fds=_FDS,
+        new_session=not request.tty,
+        env=request.env,
+    )
+
+
+def _setsid() -> str:
+    """A terminal's command leads its own session and group, so that ^C reaches it and not bwrap."""
+    found = shutil.which("setsid", path="/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin")
+    if found is None:
+        raise SandboxError("sandbox: `setsid` is missing, which terminals need; install util-linux")
+    return found
+
+
+def _outer_words(request: _Request) -> list[str]:
+    """With the host's network, abstract sockets of the host are kept away by Landlock."""
+    if not request.policy.network:
+        return []
+    return [sys.executable, "-I", str(Path(__file__).with_name("scope.py"))]
+
+
+def _renew_survey(workspace: Path) -> None:
+    if survey.is_stale(workspace):
+        asyncio.get_running_loop().run_in_executor(None, survey.renew, workspace)
 
 
 def _start(words: list[str], channels: Channels, env: Mapping[str, str]) -> int:

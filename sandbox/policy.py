@@ -39,5 +39,6 @@ class Policy:
     config_dir: Path | None = None  # the agent's own configuration; never writable inside
     mask_env_files: bool = True  # `.env*` in the workspace read as empty
     temp_dir: Path | None = None  # private /tmp shared by the commands of a session; None: a fresh one each
+    protected: tuple[str, ...] = ()  # further workspace paths that stay read-only, where they exist
     pass_env: tuple[str, ...] = ()  # further variables to hand on; secrets stay out even when named
     limits: Limits = Limits()

@@ -1,43 +1,104 @@
-"""Gathers what one sandboxed command needs before bwrap is started."""
+"""Gathers what one sandboxed command needs before bwrap is started, and gives it back afterwards."""
 
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sandbox import host
+from sandbox import git_settings, host, pins, repository
 from sandbox.bwrap import Host, Kind, Mount
 from sandbox.errors import SandboxError
-from sandbox.policy import Policy
+from sandbox.pins import Pins
+from sandbox.placeholders import Placeholders, StandIn
+from sandbox.policy import Mode, Policy
+from sandbox.quarantine import after_lane
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preparation:
-    """Facts and mounts of one command."""
+    """Facts and mounts of one command; `release` once everything in its sandbox is gone."""
 
+    policy: Policy
     host: Host
-    pins: tuple[Mount, ...]
+    pins: Pins
     granted: tuple[Mount, ...]
+    checked: tuple[Mount, ...]  # sources that another command might exchange while bwrap starts
+    placeholders: Placeholders | None
+    gitlinks: frozenset[str]
+
+    def release(self) -> list[str]:
+        """Take stand-ins away; returns what a person should know about the workspace now."""
+        told = []
+        if self.pins.lane:
+            told = after_lane(self.policy, self.pins.lane, self.gitlinks)
+        if self.placeholders:
+            self.placeholders.release()
+        return told
 
 
 def prepare(policy: Policy, environ: Mapping[str, str]) -> Preparation:
     """Look at the machine and the workspace; raises `SandboxError` for an impossible policy."""
     home_dir = host.home(environ)
-    if policy.workspace == Path("/"):
-        raise SandboxError("sandbox: the workspace cannot be `/`; start in a project directory")
-    cache_dir = host.private_dir(cache_place(policy))
+    _check(policy)
+    places = Places.of(policy)
+    host.private_dir(places.settings)
+    host.private_cache(places.cache)
+    empty_file = places.settings / "empty"
+    if not empty_file.exists():
+        empty_file.touch(mode=0o444)
+    granted = tuple(_granted(policy))
+    facts = host.look(policy, home_dir, places.cache, environ)
+    found, placeholders, others = _pin(policy, home_dir, empty_file)
+    git_settings.write_copy(places.settings, home_dir, pins.stand_in_names(found.stand_ins, policy.workspace))
     return Preparation(
-        host=host.look(policy, home_dir, cache_dir, environ),
-        pins=(),
-        granted=tuple(_granted(policy)),
+        policy=policy,
+        host=replace(facts, settings=str(places.settings)),
+        pins=found,
+        granted=granted,
+        checked=(*granted, *(each for each in found.mounts if others and each.identity)),
+        placeholders=placeholders,
+        gitlinks=frozenset(repository.gitlinks(found.repository))
+        if lane and found.repository
+        else frozenset(),
     )
 
 
-def cache_place(policy: Policy) -> Path:
-    """The private `~/.cache` of a workspace: shared caches would carry files between projects."""
-    name = hashlib.sha256(os.fsencode(policy.workspace)).hexdigest()[:16]
-    return policy.state_dir / "sandbox" / "caches" / name
+def _pin(policy: Policy, home_dir: Path, empty_file: Path) -> tuple[Pins, Placeholders | None, int]:
+    if policy.mode is not Mode.WORKSPACE_WRITE:
+        return pins.collect(policy, home_dir, empty_file), None, 0
+    found: list[Pins] = []
+
+    def look() -> list[StandIn]:
+        found.append(pins.collect(policy, home_dir, empty_file))
+        return found[0].stand_ins
+
+    placeholders = Placeholders(policy.state_dir, policy.workspace)
+    others = placeholders.acquire(look)
+    return found[0], placeholders, others
+
+
+def _check(policy: Policy) -> None:
+    if policy.workspace == Path("/") or Path("/usr").is_relative_to(policy.workspace):
+        raise SandboxError(
+            "sandbox: the workspace cannot be `/` or hold the system; start in a project directory"
+        )
+    if policy.temp_dir:
+        host.private_dir(policy.temp_dir)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Directories of ours for one workspace; shared ones would carry files between projects."""
+
+    settings: Path  # read-only for commands
+    cache: Path  # their `~/.cache`
+
+    @classmethod
+    def of(cls, policy: Policy) -> "Places":
+        name = hashlib.sha256(os.fsencode(policy.workspace)).hexdigest()[:16]
+        base = policy.state_dir / "sandbox"
+        return cls(settings=base / "settings" / name, cache=base / "caches" / name)
 
 
 def _granted(policy: Policy) -> list[Mount]:
@@ -46,6 +107,8 @@ def _granted(policy: Policy) -> list[Mount]:
 
 
 def _grant(kind: Kind, path: Path) -> Mount:
+    if not path.is_absolute() or path == Path("/"):
+        raise SandboxError(f"sandbox: cannot grant `{path}`")
     try:
         state = path.stat()
     except OSError as error:

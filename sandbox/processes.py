@@ -1,9 +1,11 @@
 """Identity and signals of processes: no number is trusted without its start time."""
 
 import os
+import re
 import signal
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 
@@ -14,6 +16,19 @@ def start_ticks(pid: int) -> int | None:
     except OSError:
         return None
     return int(text.rpartition(b")")[2].split()[19])
+
+
+@cache
+def boot_id() -> str:
+    """The kernel's identity of this boot."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+@cache
+def kernel() -> tuple[int, ...]:
+    """Version and revision of the running kernel, as (6, 1)."""
+    found = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    return tuple(int(number) for number in found.groups()) if found else (0, 0)
 
 
 def children(pid: int) -> list[int]:
@@ -34,15 +49,6 @@ def descendants(pid: int) -> list[int]:
         found += below
         waiting += below
     return found
-
-
-def resident_bytes(pid: int) -> int:
-    """Resident memory of one process, 0 when it is gone."""
-    try:
-        fields = Path(f"/proc/{pid}/statm").read_text().split()
-    except OSError:
-        return 0
-    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from sandbox import channels as wires
 from sandbox import processes
 from sandbox.channels import Channels
 from sandbox.errors import SandboxError
+from sandbox.limits import GROUP_AFTER_S, WATCH_INTERVAL_S, Enforcement
+from sandbox.preparation import Preparation
 from sandbox.processes import Handle
 
 INTERRUPT_GRACE_S = 2.0
@@ -37,25 +39,39 @@ class Exit:
 class Running:
     """One started command. All methods belong to the event loop that started it."""
 
-    def __init__(self, *, pid: int, root: Handle, channels: Channels, sandboxed: bool) -> None:
+    def __init__(
+        self,
+        *,
+        pid: int,
+        root: Handle,
+        channels: Channels,
+        enforcement: Enforcement | None = None,
+        preparation: Preparation | None = None,
+    ) -> None:
         self.pid = pid  # ours to reap: bwrap, or the guard of an unsandboxed command
         self.root_pid = root.pid  # all that runs is below it: pid 1 of the sandbox, or the guard
-        self.process_group = root.pid if sandboxed else 0
+        self.process_group = root.pid  # of an unsandboxed command known a moment later
         self.started_at_ticks = processes.start_ticks(pid) or 0
-        self.boot_id = _boot_id()
+        self.boot_id = processes.boot_id()
         self.limit_hit = ""  # a sentence when a limit ended the command
-        self.notices: list[str] = []
+        self.notices: list[str] = list(preparation.pins.notices) if preparation else []
         self._root = root
         self._outer = processes.open_handle(pid)
         self._channels = channels
-        self._sandboxed = sandboxed
+        self._sandboxed = preparation is not None
+        self._enforcement = enforcement
+        self._preparation = preparation
         self._loop = asyncio.get_running_loop()
         self._exit: asyncio.Future[Exit] = self._loop.create_future()
         self._ended: asyncio.Future[None] = self._loop.create_future()
+        self._finishing: asyncio.Task[None] | None = None
+        self._outer_alive = True
         self._text = b""
-        self._cleanup: list[object] = []
         self._loop.add_reader(channels.status, self._read_status)
         self._loop.add_reader(self._outer.fd, self._reap)
+        if enforcement:
+            self._loop.call_later(GROUP_AFTER_S, self._adopt)
+            self._loop.call_later(WATCH_INTERVAL_S, self._watch)
 
     @property
     def outputs(self) -> tuple[int, ...]:
@@ -129,8 +145,10 @@ class Running:
     def kill(self) -> None:
         """KILL everything at once."""
         if self._sandboxed:
-            self._root.signal(signal.SIGKILL)
-            self._outer.signal(signal.SIGKILL)
+            if self._finishing is None:
+                self._root.signal(signal.SIGKILL)
+            if self._outer_alive:
+                self._outer.signal(signal.SIGKILL)
         else:
             self._let_go()
 
@@ -176,6 +194,7 @@ class Running:
             return
         self._loop.remove_reader(self._outer.fd)
         self._outer.close()
+        self._outer_alive = False
         if self._channels.status >= 0:
             self._read_status()
         if not self._exit.done():
@@ -183,20 +202,40 @@ class Running:
             self._exit.set_result(Exit.of(code if code >= 0 else 128 - code))
         # pid 1 of the namespace ends only after everything in it
         if self._sandboxed:
-            self._loop.add_reader(self._root.fd, self._finish)
+            self._loop.add_reader(self._root.fd, self._gone)
         else:
-            self._finish()
+            self._gone()
 
-    def _finish(self) -> None:
+    def _adopt(self) -> None:
+        if self._enforcement and self._outer_alive:
+            self._enforcement.adopt(self.root_pid, self._loop)
+
+    def _watch(self) -> None:
+        """Kill a tree that holds more than it may, where no control group does it."""
+        if self._finishing or self._enforcement is None:
+            return
+        sentence = self._enforcement.check(self.root_pid)
+        if sentence:
+            self.limit_hit = sentence
+            self.kill()
+        else:
+            self._loop.call_later(WATCH_INTERVAL_S, self._watch)
+
+    def _gone(self) -> None:
         self._loop.remove_reader(self._root.fd)
         self._root.close()
-        if not self._ended.done():
-            self._ended.set_result(None)
+        self._finishing = self._loop.create_task(self._finish())
 
-
-def _boot_id() -> str:
-    with open("/proc/sys/kernel/random/boot_id") as file:  # noqa: PTH123 - read for every command
-        return file.read().strip()
+    async def _finish(self) -> None:
+        """Nothing is left running: give back what the sandbox took from the workspace and the kernel."""
+        try:
+            if self._enforcement:
+                self.limit_hit = await self._enforcement.finish() or self.limit_hit
+            if self._preparation:
+                self.notices += self._preparation.release()
+        except (OSError, SandboxError) as error:
+            self.notices.append(f"clearing up after the sandbox failed: {error}")
+        self._ended.set_result(None)
 
 
 def start_failure(text: str) -> SandboxError:

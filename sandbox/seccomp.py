@@ -13,13 +13,12 @@ from typing import Any
 from sandbox.errors import SandboxError
 
 _DENIED = """
-add_key keyctl request_key bpf perf_event_open userfaultfd
-mount umount2 pivot_root chroot setns swapon swapoff reboot kexec_load kexec_file_load
-init_module finit_module delete_module create_module query_module get_kernel_syms
-acct quotactl quotactl_fd syslog open_by_handle_at kcmp process_vm_writev pidfd_getfd modify_ldt iopl ioperm
-move_pages migrate_pages clock_settime clock_settime64 settimeofday stime adjtimex clock_adjtime clock_adjtime64
-sethostname setdomainname fanotify_init vmsplice process_madvise
-uselib ustat sysfs nfsservctl lookup_dcookie vhangup
+add_key keyctl request_key bpf perf_event_open userfaultfd mount umount2 pivot_root chroot setns swapon
+swapoff reboot kexec_load kexec_file_load init_module finit_module delete_module create_module query_module
+get_kernel_syms acct quotactl quotactl_fd syslog open_by_handle_at kcmp process_vm_writev pidfd_getfd
+modify_ldt iopl ioperm move_pages migrate_pages clock_settime clock_settime64 settimeofday stime adjtimex
+clock_adjtime clock_adjtime64 sethostname setdomainname fanotify_init vmsplice process_madvise uselib ustat
+sysfs nfsservctl lookup_dcookie vhangup
 """.split()
 
 _ABSENT = """
@@ -55,7 +54,7 @@ _FAMILIES_ALLOWED = {0, 1, 2, 10, 16}  # UNSPEC UNIX INET INET6 NETLINK
 _FAMILIES_END = 46  # AF_MAX of Linux 6.x
 _NETLINK_ROUTE = 0
 _LOW_32_BITS = 0xFFFFFFFF
-# READ_IMPLIES_EXEC, MMAP_PAGE_ZERO, ADDR_COMPAT_LAYOUT, STICKY_TIMEOUTS; ADDR_NO_RANDOMIZE stays for debuggers
+# READ_IMPLIES_EXEC, MMAP_PAGE_ZERO, ADDR_COMPAT_LAYOUT, STICKY_TIMEOUTS; debuggers need ADDR_NO_RANDOMIZE
 _PERSONALITY_FLAGS = (0x0400000, 0x0100000, 0x0200000, 0x4000000)
 _TOP_BIT = 1 << 31
 

@@ -1,0 +1,261 @@
+"""What stays closed inside a writable workspace: git's powerful parts, settings that tools execute.
+
+A mount point can neither be renamed nor removed, so each protected path is one; and so is every
+directory above it up to the writable root, else its parent could be moved away and replaced.
+"""
+
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sandbox import repository, survey
+from sandbox.bwrap import Kind, Mount
+from sandbox.errors import SandboxError
+from sandbox.placeholders import StandIn
+from sandbox.policy import Mode, Policy
+from sandbox.repository import Repository
+from sandbox.survey import Survey
+
+# programs run these, or read from these what to run, when they merely start in the directory
+DIRECTORIES = (".agent-tui", ".vscode", ".idea", ".husky")
+FILES = (
+    ".mcp.json",
+    ".envrc",
+    ".gitmodules",
+    ".bashrc",
+    ".profile",
+    ".zshrc",
+    ".ripgreprc",
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+)
+# only where they exist: a missing one has no power here, or only after a push that others see
+IF_PRESENT = (
+    ".github/workflows",
+    ".gitlab-ci.yml",
+    ".bash_profile",
+    ".bash_login",
+    ".zshenv",
+    ".zprofile",
+    ".pre-commit-config.yaml",
+    ".lefthook.yml",
+    "lefthook.yml",
+    ".githooks",
+    ".direnv",
+    ".devcontainer",
+    ".claude",
+    ".cursor",
+    ".gemini",
+    ".codex",
+    ".tmux.conf",
+    ".vimrc",
+    ".exrc",
+    ".nvim.lua",
+    ".gdbinit",
+    ".lldbinit",
+)
+
+
+@dataclass(slots=True)
+class Pins:
+    """Mounts in order, the stand-ins they need, and what a person should know."""
+
+    mounts: list[Mount] = field(default_factory=list)
+    stand_ins: list[StandIn] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    repository: Repository | None = None
+    lane: Repository | None = None  # the same, when it was opened for git to write
+
+
+def collect(policy: Policy, home: Path, empty_file: Path) -> Pins:
+    """Everything to be laid over the workspace; looks at the file system, changes nothing."""
+    found = survey.recent(policy.workspace)
+    pins = Pins()
+    if policy.mode is Mode.WORKSPACE_WRITE:
+        pins.repository = repository.find(policy.workspace)
+        _pin_git(pins, policy)
+        _pin_names(pins, policy)
+        if home.is_relative_to(policy.workspace):
+            _pin_home(pins, policy.workspace, home)
+        _pin_nested(pins, policy, found)
+        _tell(pins, found)
+    else:
+        _show_repository(pins, policy)
+    _cover_sockets(pins, found)
+    if policy.mask_env_files:
+        _mask_env_files(pins, policy, found, empty_file)
+    return pins
+
+
+def _show_repository(pins: Pins, policy: Policy) -> None:
+    """Read-only mode: only a repository that lies elsewhere needs a mount."""
+    if (policy.workspace / ".git").is_file():
+        pins.repository = repository.find(policy.workspace)
+        if pins.repository:
+            pins.mounts.append(_read(pins.repository.common_dir))
+
+
+def _pin_git(pins: Pins, policy: Policy) -> None:
+    dot_git = policy.workspace / ".git"
+    found = pins.repository
+    if found is None and not dot_git.is_file():
+        _pin(pins, dot_git, directory=True)
+        _close_bare_root(pins, policy.workspace)
+        return
+    if found is None or not policy.git_lane:
+        pins.mounts.append(_read(dot_git))
+        if found and found.link:
+            pins.mounts.append(_read(found.common_dir))
+        return
+    _open_lane(pins, found)
+
+
+def _close_bare_root(pins: Pins, workspace: Path) -> None:
+    """git takes a directory with HEAD, objects and refs for a repository; it must not become one."""
+    if (workspace / "objects").exists() and (workspace / "refs").exists():
+        for name in ("config", "hooks"):
+            _pin(pins, workspace / name, directory=name == "hooks")
+    _pin(pins, workspace / "HEAD")
+
+
+def _open_lane(pins: Pins, found: Repository) -> None:
+    """Writable but for what git executes or is redirected by."""
+    pins.lane = found
+    if found.link:
+        pins.mounts.append(_read(found.link))
+    pins.mounts.append(_write(found.common_dir))
+    places = [found.common_dir] if found.git_dir == found.common_dir else [found.common_dir, found.git_dir]
+    worktrees = found.common_dir / "worktrees"
+    if worktrees.is_dir():
+        pins.mounts.append(_write(worktrees))
+        pins.mounts += [_read(other) for other in sorted(worktrees.iterdir()) if other != found.git_dir]
+    if len(places) == 2:
+        pins.mounts.append(_write(found.git_dir))
+    for place in places:
+        _pin_powerful(pins, place, linked=place != found.common_dir)
+
+
+def _pin_powerful(pins: Pins, place: Path, *, linked: bool) -> None:
+    for name in () if linked else repository.POWERFUL_DIRECTORIES:
+        _pin(pins, place / name, directory=True)
+    for name in repository.POWERFUL_FILES:
+        # `.` is what git assumes without the file, so a missing one cannot be planted any more
+        _pin(pins, place / name, content=b".\n" if name == "commondir" else b"")
+    if linked:
+        pins.mounts.append(_read(place / "gitdir"))
+
+
+def _pin_names(pins: Pins, policy: Policy) -> None:
+    workspace = policy.workspace
+    for name in DIRECTORIES:
+        _pin(pins, workspace / name, directory=True)
+    for name in FILES:
+        _pin(pins, workspace / name)
+    present = [workspace / name for name in (*IF_PRESENT, *policy.protected)]
+    if pins.repository:
+        present += repository.programs_inside(pins.repository, workspace)
+    for place in present:
+        if os.path.lexists(place):
+            _hold_parents(pins, workspace, place)
+            _pin(pins, place)
+    if policy.config_dir and policy.config_dir.is_relative_to(workspace) and policy.config_dir.exists():
+        _hold_parents(pins, workspace, policy.config_dir)
+        pins.mounts.append(_read(policy.config_dir))
+
+
+def _pin_home(pins: Pins, workspace: Path, home: Path) -> None:
+    """A home as workspace: everything hidden in it is settings of some program, `bin` is on the path."""
+    _hold_parents(pins, workspace, home / "bin")
+    pinned = {mount.target for mount in pins.mounts}
+    hidden = [place for place in sorted(home.iterdir()) if place.name.startswith(".") or place.name == "bin"]
+    for place in hidden:
+        if str(place) not in pinned and place.name != ".cache":
+            _pin(pins, place)
+
+
+def _pin(pins: Pins, place: Path, *, directory: bool = False, content: bytes = b"") -> None:
+    """Read-only where it exists, else as a stand-in; a link is never mounted through."""
+    try:
+        state = os.lstat(place)
+    except OSError:
+        _stand_in(pins, StandIn(path=place, directory=directory, content=content))
+        return
+    if stat.S_ISLNK(state.st_mode):
+        pins.notices.append(f"`{place.name}` is a symbolic link and not protected from commands")
+    else:
+        identity = (state.st_dev, state.st_ino)
+        pins.mounts.append(Mount(kind=Kind.READ, source=str(place), target=str(place), identity=identity))
+
+
+def _stand_in(pins: Pins, wanted: StandIn) -> None:
+    pins.stand_ins.append(wanted)
+    pins.mounts.append(Mount(kind=Kind.READ, source=str(wanted.path), target=str(wanted.path)))
+
+
+def _pin_nested(pins: Pins, policy: Policy, found: Survey) -> None:
+    for place in found.repositories:
+        if place.exists() and not place.is_symlink():
+            _hold_parents(pins, policy.workspace, place)
+            pins.mounts.append(_read(place))
+
+
+def _hold_parents(pins: Pins, root: Path, place: Path) -> None:
+    held = {mount.target for mount in pins.mounts}
+    between = [parent for parent in place.parents if parent != root and parent.is_relative_to(root)]
+    for parent in reversed(between):
+        if parent.is_symlink():
+            raise SandboxError(
+                f"sandbox: `{parent}` is a symbolic link above a protected path; use read-only"
+            )
+        if str(parent) not in held:
+            pins.mounts.append(_write(parent))
+
+
+def _tell(pins: Pins, found: Survey) -> None:
+    if not found.complete:
+        pins.notices.append("the workspace is too large to look for every nested repository")
+    if found.hard_links:
+        pins.notices.append(
+            f"`{found.hard_links[0]}` and {len(found.hard_links) - 1} more files have a second name; "
+            "writing to them may change files outside"
+        )
+
+
+def _cover_sockets(pins: Pins, found: Survey) -> None:
+    """A read-only mount does not stop connect(2): sockets of the host are covered instead."""
+    for place in found.sockets:
+        if place.exists():
+            pins.mounts.append(Mount(kind=Kind.READ, source="/dev/null", target=str(place)))
+
+
+def _mask_env_files(pins: Pins, policy: Policy, found: Survey, empty_file: Path) -> None:
+    for place in found.env_files:
+        name = str(place.relative_to(policy.workspace))
+        tracked = pins.repository is not None and repository.is_tracked(pins.repository, name)
+        if place.exists() and not tracked:
+            pins.mounts.append(Mount(kind=Kind.READ, source=str(empty_file), target=str(place)))
+
+
+def _read(place: Path) -> Mount:
+    return Mount(kind=Kind.READ, source=str(place), target=str(place), identity=_identity(place))
+
+
+def _write(place: Path) -> Mount:
+    return Mount(kind=Kind.WRITE, source=str(place), target=str(place), identity=_identity(place))
+
+
+def _identity(place: Path) -> tuple[int, int]:
+    try:
+        state = place.stat()
+    except OSError as error:
+        raise SandboxError(f"sandbox: cannot protect `{place}`: {error.strerror}") from error
+    return state.st_dev, state.st_ino
+
+
+def stand_in_names(pins: Iterable[StandIn], workspace: Path) -> list[str]:
+    """Patterns for git's ignore file, so that stand-ins are never staged."""
+    start = len(str(workspace))
+    return [str(each.path)[start:] for each in pins if each.path.is_relative_to(workspace)]

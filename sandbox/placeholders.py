@@ -1,0 +1,171 @@
+"""Empty stand-ins for protected names that do not exist, so that nothing can be planted there.
+
+A mount needs something to lie on. Stand-ins are created without following links, noted in a journal
+outside the workspace, and removed only when they are untouched (by device and inode, content, mode
+and time) and no sandbox of ours, in any process, still lies on them: removing one early would
+detach its mount. A crash leaves the journal, and the next start removes what it names.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypedDict
+
+from sandbox import processes
+from sandbox.errors import SandboxError
+from sandbox.host import private_dir
+
+_FILE_MODE = 0o444
+_DIRECTORY_MODE = 0o555
+_CLOCK_STEP_NS = 20_000_000  # file times advance with the timer tick, at least 100 times a second
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandIn:
+    """What is to exist at `path` while a sandbox runs, should there be nothing."""
+
+    path: Path
+    directory: bool = False
+    content: bytes = b""
+
+
+class _Journal(TypedDict):
+    users: dict[str, int]  # process → how many sandboxes
+    made: dict[str, tuple[int, str] | list[Any]]  # path → when, in ns, and what it holds
+
+
+# of those that this process made: stand-ins outlive the command that made them while another needs them
+_identities: dict[Path, dict[str, tuple[int, int]]] = {}
+
+
+class Placeholders:
+    """The stand-ins of one workspace, shared by every command of this process and of others."""
+
+    def __init__(self, state_dir: Path, workspace: Path) -> None:
+        name = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:16]
+        self._journal = private_dir(state_dir / "sandbox" / "pins") / f"{name}.json"
+        self._identities = _identities.setdefault(self._journal, {})
+
+    def acquire(self, look: Callable[[], Sequence[StandIn]]) -> int:
+        """Make the stand-ins that `look` asks for; returns how many other sandboxes hold this
+        workspace. `look` runs under the lock, when leftovers are gone and nobody removes any."""
+        with self._locked() as (fd, journal):
+            others = self._drop_the_dead(journal)
+            wanted = look()
+            now = time.time_ns()
+            for each in wanted:
+                journal["made"][str(each.path)] = [now, each.content.decode()]
+            me = _me()
+            journal["users"][me] = journal["users"].get(me, 0) + 1
+            _write(fd, journal)  # before the first is made, so that a crash leaves none unknown
+            try:
+                for each in wanted:
+                    self._identities[str(each.path)] = _make(each)
+            except SandboxError:
+                self._leave(fd, journal)
+                raise
+            return others
+
+    def release(self) -> None:
+        """One sandbox of this process is gone; the last one of all takes the stand-ins away."""
+        with self._locked() as (fd, journal):
+            self._leave(fd, journal)
+
+    def _leave(self, fd: int, journal: _Journal) -> None:
+        me = _me()
+        journal["users"][me] = journal["users"].get(me, 0) - 1
+        if journal["users"][me] <= 0:
+            del journal["users"][me]
+        self._drop_the_dead(journal)
+        _write(fd, journal)
+
+    def present(self) -> tuple[Path, ...]:
+        """Stand-ins that exist now, of every process; leftovers of a crash are removed first."""
+        with self._locked() as (fd, journal):
+            self._drop_the_dead(journal)
+            _write(fd, journal)
+            return tuple(Path(name) for name in journal["made"])
+
+    def _drop_the_dead(self, journal: _Journal) -> int:
+        """Forget users that are gone, and remove the stand-ins when none is left; returns the rest."""
+        journal["users"] = {user: count for user, count in journal["users"].items() if _alive(user)}
+        if not journal["users"]:
+            for name, (made_ns, content) in reversed(journal["made"].items()):
+                _remove(name, self._identities.pop(name, None), made_ns, content.encode())
+            journal["made"] = {}
+        return sum(journal["users"].values())
+
+    @contextmanager
+    def _locked(self) -> Iterator[tuple[int, _Journal]]:
+        fd = os.open(self._journal, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield fd, self._read(fd)
+        finally:
+            os.close(fd)
+
+    def _read(self, fd: int) -> _Journal:
+        # a crash between writing and cutting leaves old bytes after the line
+        text = os.pread(fd, os.fstat(fd).st_size, 0).partition(b"\n")[0]
+        if not text:
+            return {"users": {}, "made": {}}
+        try:
+            journal = json.loads(text)
+            return {"users": dict(journal["users"]), "made": dict(journal["made"])}
+        except (ValueError, KeyError, TypeError) as error:
+            raise SandboxError(f"sandbox: `{self._journal}` is damaged; remove it") from error
+
+
+def _write(fd: int, journal: _Journal) -> None:
+    data = json.dumps(journal).encode() + b"\n"
+    os.pwrite(fd, data, 0)
+    os.ftruncate(fd, len(data))
+
+
+def _me() -> str:
+    pid = os.getpid()
+    return f"{pid}:{processes.start_ticks(pid)}:{processes.boot_id()}"
+
+
+def _alive(user: str) -> bool:
+    pid, ticks, boot = user.split(":")
+    return boot == processes.boot_id() and str(processes.start_ticks(int(pid))) == ticks
+
+
+def _make(each: StandIn) -> tuple[int, int]:
+    """Create without following a link at the last step; the parents are checked by the caller."""
+    path = str(each.path)
+    try:
+        if each.directory:
+            os.mkdir(path, _DIRECTORY_MODE)
+        else:
+            flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+            fd = os.open(path, flags, _FILE_MODE)
+            if each.content:
+                os.write(fd, each.content)
+            os.close(fd)
+        state = os.lstat(path)
+    except OSError as error:
+        raise SandboxError(f"sandbox: cannot protect `{path}`: {error.strerror}; use read-only") from error
+    return state.st_dev, state.st_ino
+
+
+def _remove(path: str, identity: tuple[int, int] | None, made_ns: int, content: bytes) -> None:
+    """Take a stand-in away if it is still ours and untouched; anything else belongs to the user."""
+    with suppress(OSError):
+        state = os.lstat(path)
+        if identity and (state.st_dev, state.st_ino) != identity:
+            return
+        if state.st_ctime_ns + _CLOCK_STEP_NS < made_ns:
+            return
+        if stat.S_ISDIR(state.st_mode):
+            os.rmdir(path)  # fails when anything was put into it
+        elif stat.S_ISREG(state.st_mode) and state.st_mode & 0o222 == 0 and state.st_size == len(content):
+            os.unlink(path)

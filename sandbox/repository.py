@@ -1,0 +1,181 @@
+"""Where a workspace's git data lies, and what of it git would execute or be redirected by."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox.errors import SandboxError
+
+# git reads these to find programs or other places (git-config(1), gitrepository-layout(5))
+POWERFUL_DIRECTORIES = ("hooks", "info", "modules")
+POWERFUL_FILES = ("config", "config.worktree", "commondir")
+_PROGRAM_KEYS = (
+    "core.hookspath core.fsmonitor core.editor core.pager core.sshcommand core.gitproxy core.attributesfile "
+    "core.askpass diff.external sequence.editor gpg.program interactive.difffilter credential.helper"
+).split()
+_PROGRAM_ENDINGS = (
+    ".command",
+    ".textconv",
+    ".clean",
+    ".smudge",
+    ".process",
+    ".driver",
+    ".cmd",
+    ".helper",
+    ".program",
+)
+_CONFIG_TIMEOUT_S = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """A workspace's repository. `git_dir` equals `common_dir` but in a linked worktree."""
+
+    link: Path | None  # the `.git` file of a worktree or submodule
+    git_dir: Path
+    common_dir: Path
+
+
+def find(workspace: Path) -> Repository | None:
+    """The repository of `workspace` itself, or None; forged pointers count as none.
+
+    Raises `SandboxError` when `.git` is a symbolic link, which cannot be pinned.
+    """
+    dot_git = workspace / ".git"
+    if dot_git.is_symlink():
+        raise SandboxError(f"sandbox: `{dot_git}` is a symbolic link and cannot be protected; use read-only")
+    if dot_git.is_dir():
+        return Repository(link=None, git_dir=dot_git, common_dir=dot_git) if any(dot_git.iterdir()) else None
+    if dot_git.is_file():
+        return _linked(workspace, dot_git)
+    return None
+
+
+def _linked(workspace: Path, dot_git: Path) -> Repository | None:
+    text = _first_line(dot_git)
+    if not text.startswith("gitdir: "):
+        return None
+    git_dir = _resolve(workspace, text.removeprefix("gitdir: "))
+    if not (git_dir / "HEAD").is_file():
+        return None
+    common = _first_line(git_dir / "commondir")
+    if common:
+        common_dir = _resolve(git_dir, common)
+        owned = _resolve(git_dir, _first_line(git_dir / "gitdir")) == dot_git
+        inside = git_dir.parent == common_dir / "worktrees"
+        if not (owned and inside and (common_dir / "objects").is_dir()):
+            return None
+        return Repository(link=dot_git, git_dir=git_dir, common_dir=common_dir)
+    worktree = settings(git_dir / "config").get("core.worktree", ())
+    if not worktree or _resolve(git_dir, worktree[-1]) != workspace:
+        return None
+    return Repository(link=dot_git, git_dir=git_dir, common_dir=git_dir)
+
+
+def _first_line(path: Path) -> str:
+    try:
+        with path.open(errors="surrogateescape") as file:
+            return file.readline(4096).rstrip("\n")
+    except OSError:
+        return ""
+
+
+def _resolve(base: Path, text: str) -> Path:
+    return Path(os.path.realpath(base / text))
+
+
+_settings: dict[Path, tuple[tuple[int, int, int], dict[str, tuple[str, ...]]]] = {}
+
+
+def settings(config: Path) -> Mapping[str, tuple[str, ...]]:
+    """All values of a git configuration file and what it includes; nothing in it is executed."""
+    try:
+        state = config.stat()
+    except OSError:
+        return {}
+    stamp = (state.st_ino, state.st_mtime_ns, state.st_size)
+    known = _settings.get(config)
+    if known and known[0] == stamp:
+        return known[1]
+    found = _read_settings(config)
+    _settings[config] = (stamp, found)
+    return found
+
+
+def _read_settings(config: Path) -> dict[str, tuple[str, ...]]:
+    command = ["git", "config", "--file", str(config), "--includes", "--null", "--list"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, timeout=_CONFIG_TIMEOUT_S, cwd="/", env=_clean_environment()
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
+    found: dict[str, tuple[str, ...]] = {}
+    for record in os.fsdecode(done.stdout).split("\0"):
+        key, _, value = record.partition("\n")
+        if key:
+            found[key] = (*found.get(key, ()), value)
+    return found
+
+
+def _clean_environment() -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    return kept | {"GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
+
+
+def programs_inside(repository: Repository, workspace: Path) -> list[Path]:
+    """Existing paths of the workspace that the repository's configuration names as programs or
+    includes: `core.hooksPath = .githooks`, a filter script, an included file."""
+    found: dict[Path, None] = {}
+    for key, values in settings(repository.common_dir / "config").items():
+        if not (
+            key in _PROGRAM_KEYS
+            or key.endswith(_PROGRAM_ENDINGS)
+            or key.startswith(("include.", "includeif."))
+        ):
+            continue
+        base = repository.common_dir if key.startswith("include") else workspace
+        for word in " ".join(values).replace('"', " ").replace("'", " ").split():
+            place = _resolve(base, word)
+            if place != workspace and place.is_relative_to(workspace) and place.exists():
+                found[place] = None
+    return list(found)
+
+
+def gitlinks(repository: Repository) -> set[str]:
+    """Paths of the index that are commits of other repositories (mode 160000)."""
+    command = [
+        "git",
+        "-c",
+        "core.fsmonitor=false",
+        f"--git-dir={repository.git_dir}",
+        "ls-files",
+        "--stage",
+        "-z",
+    ]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, timeout=_CONFIG_TIMEOUT_S, cwd="/", env=_clean_environment()
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return set()
+    records = os.fsdecode(done.stdout).split("\0")
+    return {record.partition("\t")[2] for record in records if record.startswith("160000 ")}
+
+
+def is_tracked(repository: Repository, path: str) -> bool:
+    """Whether the index names `path`, relative to the workspace; the index is read, git is not run."""
+    try:
+        index = (repository.git_dir / "index").read_bytes()
+    except OSError:
+        return False
+    name = os.fsencode(path)
+    place = index.find(name + b"\0")
+    while place > 0:
+        # the 16 bits before a name hold its length (gitformat-index(5)), so `x/.env` is no `.env`
+        if int.from_bytes(index[place - 2 : place], "big") & 0xFFF == len(name):
+            return True
+        place = index.find(name + b"\0", place + 1)
+    return False
