@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         raise UsageError(HOW_TO_CHOOSE)
 
-    from agent_tui.bootstrap import Start, run_headless
+    from agent_tui.bootstrap import NEWEST, Start, run_headless
     from agent_tui.headless.one_shot import Job
 
     last_message = settings.text("output_last_message")
@@ -47,13 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
         last_message=_writable(Path(last_message).expanduser()) if last_message else None,
         takes_orders=arguments.stdin_commands,
     )
-    start = Start(
-        config=config,
-        ignored=settings.ignored,
-        resume=arguments.resume or "",
-        last=arguments.last,
-        fork=arguments.fork,
-    )
+    resume = NEWEST if arguments.last else (arguments.resume or "")
+    start = Start(config=config, settings=settings, resume=resume, fork=arguments.fork)
     return run_headless(start, job)
 
 

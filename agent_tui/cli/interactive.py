@@ -17,22 +17,32 @@ def run(arguments: argparse.Namespace) -> int:
     return start(arguments, prompt=arguments.prompt or "")
 
 
-def start(
-    arguments: argparse.Namespace, *, prompt: str, resume: str = "", last: bool = False, fork: bool = False
-) -> int:
-    """Start an interface on a new or a stored session."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("stdin or stdout is not a terminal; `agent-tui exec PROMPT` runs without one")
+def start(arguments: argparse.Namespace, *, prompt: str, resume: str = "", fork: bool = False) -> int:
+    """Start an interface on a new session, or on the stored one that `resume` names."""
+    is_plain = arguments.setting_plain is not None
+    has_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if not (has_terminal or is_plain):
+        raise UsageError(
+            "stdin or stdout is not a terminal; `agent-tui exec PROMPT` needs none, `--plain` reads lines"
+        )
 
     from agent_tui.cli.settings import configure, images
 
     config, settings = configure(arguments, interactive=True)
+    if config.model is None and not resume:
+        from agent_tui.cli.first_start import choose_model
+
+        chosen = choose_model(settings)
+        if chosen is None:
+            return 0
+        arguments.setting_model = chosen
+        config, settings = configure(arguments, interactive=True)
 
     from agent_tui.bootstrap import Start, run_interface
 
     return run_interface(
-        Start(config=config, ignored=settings.ignored, resume=resume, last=last, fork=fork),
+        Start(config=config, settings=settings, resume=resume, fork=fork),
         prompt=prompt,
         images=images(settings),
-        plain=settings.flag("plain") or os.environ.get("TERM", "") in ("", "dumb"),
+        plain=settings.flag("plain") or os.environ.get("TERM", "") in ("", "dumb") or not has_terminal,
     )

@@ -5,6 +5,8 @@ import argparse
 from agent_tui.cli import interactive
 from agent_tui.errors import UsageError
 
+NEWEST = "newest"  # as in `agent_tui.bootstrap`, which is imported later
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What only `resume` takes."""
@@ -17,6 +19,4 @@ def run(arguments: argparse.Namespace) -> int:
     """Start the interface on the session; returns the exit code."""
     if arguments.id and arguments.last:
         raise UsageError("resume: give an ID or `--last`, not both")
-    return interactive.start(
-        arguments, prompt="", resume=arguments.id or "", last=not arguments.id, fork=arguments.fork
-    )
+    return interactive.start(arguments, prompt="", resume=arguments.id or NEWEST, fork=arguments.fork)

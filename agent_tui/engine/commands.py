@@ -1,6 +1,6 @@
 """The one queue into the engine. Each docstring names the event that answers."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, Protocol
@@ -132,8 +132,8 @@ class Subject(StrEnum):
     """What can be inspected; the data is the JSON-ready form of the type named."""
 
     CHECKPOINTS = "checkpoints"  # list of checkpoints.types.Checkpoint, newest first
-    ROLLBACK_PLAN = "rollback_plan"  # checkpoints.types.RollbackPlan; args id, mode, paths
-    DIFF = "diff"  # unified diff text; args: call | turn | session | checkpoint
+    ROLLBACK_PLAN = "rollback_plan"  # checkpoints.types.RollbackPlan; args id, paths (one a line)
+    DIFF = "diff"  # unified diff text; args: call=ID | turn=1 | session=1 | checkpoint=ID
     SESSIONS = "sessions"  # list of objects id, title, workspace, updated_at, turns, live
     CONTEXT = "context"  # object: part → tokens
     COST = "cost"  # object: scope → usage and USD
@@ -142,7 +142,7 @@ class Subject(StrEnum):
     OUTPUT = "output"  # text of an artifact; args ref, start_line, end_line
     FILES = "files"  # list of paths for @ mentions
     SETTINGS = "settings"  # object: key → value and origin
-    TRANSCRIPT = "transcript"  # durable events from args after=SEQ
+    TRANSCRIPT = "transcript"  # list of durable `Event`s, as they are, with a seq above args after
     REQUEST = "request"  # the exact next request body
 
 
@@ -195,5 +195,5 @@ class Engine(Protocol):
     def send(self, command: Command) -> None:
         """Put a command in the queue; never blocks, never raises; refusal is an event."""
 
-    def events(self) -> AsyncIterator[Event]:
+    def events(self) -> AsyncIterable[Event]:
         """A new reader of the stream, from now on; durable events are never dropped for it."""

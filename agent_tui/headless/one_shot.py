@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -89,7 +89,7 @@ class OneShot:
 
     # --- events ----------------------------------------------------------------------------------
 
-    async def _follow(self, events: AsyncIterator[Event]) -> None:
+    async def _follow(self, events: AsyncIterable[Event]) -> None:
         async for event in events:
             self._show(event)
             self._take(event)

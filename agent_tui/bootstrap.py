@@ -1,0 +1,316 @@
+"""The composition root: the one place that builds everything and joins it, explicitly and lazily.
+
+The command line and the front ends get functions; nothing else in the house makes a store, a model,
+a toolbox or an engine. What an optional part lacks is a notice; what a run requires and cannot have
+is an `UnavailableError` before anything is sent.
+"""
+
+import asyncio
+import os
+import tempfile
+import time
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_tui.config.layers import ENVIRONMENT, FLAG, Settings
+from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, choose, route_to
+from agent_tui.engine.commands import Command, Engine, Submit
+from agent_tui.engine.types import Config, ModelChoice, SandboxStatus
+from agent_tui.errors import SessionBusyError, UnavailableError, UsageError
+from agent_tui.models.base import Model
+from context.items import Image
+from sandbox.policy import Mode
+from sandbox.probe import ProbeResult, probe
+
+if TYPE_CHECKING:
+    from agent_tui.engine.runtime import EngineRuntime
+    from agent_tui.engine.session import Session
+    from agent_tui.headless.one_shot import Job
+    from checkpoints.index import SessionPlace
+
+NEWEST = "newest"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """What a front end is started on: settings, and perhaps a stored session."""
+
+    config: Config
+    settings: Settings
+    resume: str = ""  # the start of a session's id, or NEWEST for the newest of the workspace
+    fork: bool = False  # continue a copy of it
+
+
+class SystemClock:
+    """`engine.ports.Clock`."""
+
+    def now(self) -> float:
+        """UTC seconds."""
+        return time.time()
+
+    def monotonic(self) -> float:
+        """Seconds of a clock that never jumps."""
+        return time.monotonic()
+
+
+class Opened:
+    """An engine that serves in a task of its own, and what it holds until it has ended."""
+
+    def __init__(self, engine: "EngineRuntime", config: Config, stack: AsyncExitStack) -> None:
+        self.engine = engine
+        self.config = config
+        self._stack = stack
+        self.serving: asyncio.Task[None] | None = None
+
+    def serve(self) -> None:
+        """Begin; readers that are made before the next await miss nothing."""
+        self.serving = asyncio.create_task(self._serve())
+
+    async def _serve(self) -> None:
+        try:
+            await self.engine.run()
+        finally:
+            await self._stack.aclose()
+
+
+async def open_engine(start: Start) -> Opened:
+    """Build everything for one session. Raises AgentError."""
+    async with AsyncExitStack() as stack:
+        config = _with_state(start.config, stack)
+        if config.model is not None:
+            _preload(config.model)
+        found = probe(config.state_dir)
+        _require_sandbox(config, found)
+        place, session = await _open_session(start, config, stack)
+        config = _of_session(config, session, start.settings)
+        engine = _build(start, config, place, session, found, stack)
+        return Opened(engine, config, stack.pop_all())
+    raise AssertionError("unreachable")
+
+
+# --- the parts -----------------------------------------------------------------------------------
+
+
+def _with_state(config: Config, stack: AsyncExitStack) -> Config:
+    """The configuration with a state directory that exists; a scratch one when nothing may stay."""
+    if config.ephemeral:
+        scratch = tempfile.TemporaryDirectory(prefix="agent-tui-", ignore_cleanup_errors=True)
+        return replace(config, state_dir=Path(stack.enter_context(scratch)))
+    try:
+        config.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        config.state_dir.chmod(0o700)
+        if not os.access(config.state_dir, os.W_OK | os.X_OK):
+            raise PermissionError(13, "Permission denied")
+    except OSError as error:
+        raise UnavailableError(
+            f"state directory `{config.state_dir}` cannot be written: {error.strerror}; "
+            "make room for it there, set `AGENT_TUI_STATE_DIR`, or run with `--ephemeral`"
+        ) from error
+    return config
+
+
+def _preload(model: ModelChoice) -> None:
+    if model.api != "demo":
+        from agent_tui.models.router import sdk_of
+        from agent_tui.models.transport import preload
+
+        preload(sdk_of(model.api))
+
+
+def _require_sandbox(config: Config, found: ProbeResult) -> None:
+    """Without a person there is nobody to ask for each command, so such a run does not begin."""
+    if config.interactive or found.available or config.sandbox is not Mode.WORKSPACE_WRITE:
+        return
+    fix = f"{found.fix}, " if found.fix else ""
+    raise UnavailableError(
+        f"sandbox: {found.detail}; {fix}or look only with `-s read-only`; `agent-tui doctor` tells more"
+    )
+
+
+async def _open_session(
+    start: Start, config: Config, stack: AsyncExitStack
+) -> "tuple[SessionPlace, Session]":
+    from agent_tui.engine.session import Session
+    from checkpoints.owner import OwnedError, Owner
+    from checkpoints.salvage import open_or_salvage
+
+    place = _place(start, config)
+    try:
+        owner = Owner.take(place.directory)
+    except OwnedError as error:
+        raise SessionBusyError(str(error)) from error
+    stack.callback(owner.release)
+    records, damage = await open_or_salvage(place.store)
+    stack.push_async_callback(records.close)
+    session = await Session.load(records, SystemClock())
+    beating = asyncio.create_task(owner.keep_beating())
+    stack.callback(beating.cancel)
+    if damage is not None:
+        _tell(session, damage.text)
+    return place, session
+
+
+def _place(start: Start, config: Config) -> "SessionPlace":
+    from checkpoints.index import NoSessionError, create_session, find_session, fork_session, list_sessions
+
+    if not start.resume:
+        return create_session(config.state_dir)
+    wanted = start.resume
+    if wanted == NEWEST:
+        found = [entry for entry in list_sessions(config.state_dir, config.workspace) if not entry.damage]
+        if not found:
+            raise UsageError(f"no session of `{config.workspace}` is stored; start one with `agent-tui`")
+        wanted = found[0].id
+    try:
+        place = find_session(config.state_dir, wanted)
+    except NoSessionError as error:
+        raise UsageError(str(error)) from error
+    return fork_session(place, config.state_dir) if start.fork else place
+
+
+def _of_session(config: Config, session: "Session", settings: Settings) -> Config:
+    """What a stored session brings: its directory, and its model unless another one was asked for."""
+    first = session.fold.first
+    if first is None:
+        if config.model is None:
+            raise UsageError(HOW_TO_CHOOSE)
+        return config
+    workspace = Path(first.workspace)
+    if not workspace.is_dir():
+        raise UsageError(f"the directory of the session, `{workspace}`, does not exist any more")
+    if config.model is None or (settings.layer("model") not in (FLAG, ENVIRONMENT) and first.model):
+        config = replace(config, model=choose(first.model, settings, os.environ))
+    return replace(config, workspace=workspace)
+
+
+def _open_model(choice: ModelChoice, settings: Settings) -> Model:
+    if choice.provider == DEMO:
+        from agent_tui.models.demo import demo_model
+
+        return demo_model()
+    from agent_tui.models.router import open_model
+
+    return open_model(route_to(choice.name, settings), api_key=os.environ.get(choice.api_key_env, ""))
+
+
+def _build(
+    start: Start,
+    config: Config,
+    place: "SessionPlace",
+    session: "Session",
+    found: ProbeResult,
+    stack: AsyncExitStack,
+) -> "EngineRuntime":
+    from tools.registry import build_toolbox
+
+    from agent_tui.engine.approvals import SessionGate
+    from agent_tui.engine.events import SessionStarted
+    from agent_tui.engine.ports import Ports
+    from agent_tui.engine.runtime import EngineRuntime
+    from agent_tui.models.retry import delay_before_retry
+    from agent_tui.surroundings import boot_id, frozen_system_text, instructions, settings_of
+    from checkpoints.engine import open_checkpointer
+
+    assert config.model is not None
+    checkpointer = open_checkpointer(
+        workspace=config.workspace, state_dir=config.state_dir, session=place.id, enabled=config.checkpoints
+    )
+    model = _open_model(config.model, start.settings)
+    close = getattr(model, "aclose", None)
+    if close is not None:
+        stack.push_async_callback(close)
+    told = instructions(config)
+    for line in (*(ignored.reason for ignored in start.settings.ignored), *told.problems):
+        _tell(session, line)
+    return EngineRuntime(
+        config=config,
+        session=session,
+        ports=Ports(
+            model=model,
+            toolbox=build_toolbox(probe=found, workspace=config.workspace, state_dir=config.state_dir),
+            checkpointer=checkpointer,
+            gate=SessionGate(config, sandbox_available=found.available, now=time.time),
+            retry=delay_before_retry,
+        ),
+        start=SessionStarted(
+            session_id=place.id,
+            workspace=str(config.workspace),
+            model=config.model.name,
+            system=frozen_system_text(config, sandbox_available=found.available),
+            project=told.text,
+            boot_id=boot_id(),
+            forked_from=start.resume if start.fork else "",
+            settings=settings_of(config),
+        ),
+        artifacts=place.artifacts,
+        sandbox=SandboxStatus(
+            available=found.available,
+            mode=config.sandbox,
+            network=config.network,
+            detail=f"{found.detail}; {found.fix}" if found.detail else "",
+            lost=found.lost,
+        ),
+        choose_model=lambda name: _open_model(choose(name, start.settings, os.environ), start.settings),
+    )
+
+
+def _tell(session: "Session", text: str) -> None:
+    from agent_tui.engine.events import NoticeRaised
+
+    session.show(NoticeRaised(text=text, level="warning"))
+
+
+# --- front ends ----------------------------------------------------------------------------------
+
+
+def run_headless(start: Start, job: "Job") -> int:
+    """One run without a person; returns the exit code."""
+    return asyncio.run(_headless(start, job))
+
+
+async def _headless(start: Start, job: "Job") -> int:
+    from agent_tui.headless.one_shot import OneShot
+
+    opened = await open_engine(start)
+    shot = asyncio.create_task(OneShot(opened.engine, job).run())
+    await asyncio.sleep(0)  # it subscribes before the first event
+    opened.serve()
+    assert opened.serving is not None
+    await asyncio.wait({shot, opened.serving}, return_when=asyncio.FIRST_COMPLETED)
+    if opened.serving.done() and opened.serving.exception() is not None:
+        shot.cancel()
+        await opened.serving
+    code = await shot
+    await asyncio.wait({opened.serving}, timeout=1)
+    return code
+
+
+def run_interface(start: Start, *, prompt: str, images: tuple[Image, ...], plain: bool) -> int:
+    """The interface, or line mode; returns the exit code. Raises AgentError."""
+    if plain:
+        return asyncio.run(_line_mode(start, prompt))
+    from agent_tui.tui.app import run
+
+    opened: list[Opened] = []
+
+    async def begin() -> Engine:
+        opened.append(await open_engine(start))
+        opened[0].serve()
+        if images:
+            opened[0].engine.send(Command(id="first", body=Submit(text=prompt, images=images)))
+        return opened[0].engine
+
+    return run(begin, start.config, initial_prompt=None if images else prompt or None)
+
+
+async def _line_mode(start: Start, prompt: str) -> int:
+    from agent_tui.plain.app import run
+
+    opened = await open_engine(start)
+    opened.serve()
+    code = await run(opened.engine, opened.config, initial_prompt=prompt or None)
+    assert opened.serving is not None
+    await asyncio.wait({opened.serving}, timeout=1)
+    return code

@@ -1,0 +1,98 @@
+"""`agent-tui sessions`: the stored sessions of this workspace, or of all."""
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from agent_tui.errors import UsageError
+from checkpoints.index import SessionEntry
+
+ACTIONS = ("list", "show", "export", "rm")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What only `sessions` takes."""
+    parser.add_argument("action", nargs="?", choices=ACTIONS, default="list")
+    parser.add_argument("id", nargs="?", metavar="ID", help="a session; the start of an id is enough")
+    parser.add_argument("--all", action="store_true", help="of every workspace")
+    parser.add_argument("--json", action="store_true", help="the list as JSON")
+    parser.add_argument("--format", choices=("jsonl", "markdown"), default="jsonl", help="of an export")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where an export goes")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List, show, export or remove."""
+    from agent_tui import stored
+    from agent_tui.cli.settings import load
+    from agent_tui.config.effective import state_dir
+
+    settings = load(arguments)
+    folder = state_dir(settings, os.environ)
+    if arguments.action == "list":
+        entries = stored.listed(folder, None if arguments.all else settings.workspace)
+        print(_as_json(entries) if arguments.json else _table(entries, arguments.all), end="")
+        return 0
+    if not arguments.id:
+        raise UsageError(f"sessions {arguments.action}: no ID; `agent-tui sessions` lists them")
+    place = stored.find(folder, arguments.id)
+    if arguments.action == "rm":
+        stored.remove(place)
+        print(f"removed session {place.id}")
+    elif arguments.action == "show" or arguments.format == "markdown":
+        _print(stored.markdown(place), arguments.output)
+    else:
+        _print(stored.json_lines(place), arguments.output)
+    return 0
+
+
+def _print(blocks: AsyncIterator[str], output: str | None) -> None:
+    if not output:
+        asyncio.run(_copy(blocks, sys.stdout))
+        return
+    try:
+        with Path(output).expanduser().open("w", encoding="utf-8") as stream:
+            asyncio.run(_copy(blocks, stream))
+    except OSError as error:
+        raise UsageError(f"sessions export: `{output}` cannot be written: {error.strerror}") from error
+
+
+async def _copy(blocks: AsyncIterator[str], stream: TextIO) -> None:
+    async for block in blocks:
+        stream.write(block.encode("utf-8", "replace").decode("utf-8") + "\n")
+
+
+def _as_json(entries: Sequence[SessionEntry]) -> str:
+    rows = [
+        {
+            "id": entry.id,
+            "workspace": entry.workspace,
+            "title": entry.title,
+            "model": entry.model,
+            "created_at": entry.created_at,
+            "updated_at": entry.updated_at,
+            "turns": entry.turns,
+            "live": entry.owner is not None,
+            "damage": entry.damage,
+        }
+        for entry in entries
+    ]
+    return json.dumps(rows, indent=2) + "\n"
+
+
+def _table(entries: Sequence[SessionEntry], with_workspace: bool) -> str:
+    if not entries:
+        return "no sessions are stored here; `--all` shows those of other directories\n"
+    lines = []
+    for entry in entries:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.updated_at))
+        turns = f"{entry.turns} turn{'' if entry.turns == 1 else 's'}"
+        state = "  open" if entry.owner else "  damaged" if entry.damage else ""
+        where = f"  {entry.workspace}" if with_workspace else ""
+        lines.append(f"{entry.id}  {when}  {turns:>8}  {entry.title}{where}{state}\n")
+    return "".join(lines)

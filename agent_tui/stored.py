@@ -1,0 +1,144 @@
+"""What is stored of sessions, for the commands that list, show, export and remove them."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agent_tui.engine.events import (
+    CallEnded,
+    CallProposed,
+    Event,
+    InputAccepted,
+    InputDelivered,
+    NoticeRaised,
+    ResponseEnded,
+    RolledBack,
+    SessionStarted,
+    TurnEnded,
+)
+from agent_tui.engine.log import from_record
+from agent_tui.errors import SessionBusyError, UsageError
+from checkpoints.index import (
+    NoSessionError,
+    SessionEntry,
+    SessionPlace,
+    find_session,
+    list_sessions,
+    remove_session,
+)
+from checkpoints.owner import OwnedError, Owner
+from checkpoints.records import SessionRecords
+from context.codec import DecodeError
+
+__all__ = ["SessionEntry", "find", "json_lines", "listed", "markdown", "remove"]
+
+
+def listed(state_dir: Path, workspace: Path | None) -> list[SessionEntry]:
+    """Newest first, of one workspace or of all; none where nothing was ever stored."""
+    return list_sessions(state_dir, workspace) if state_dir.is_dir() else []
+
+
+def find(state_dir: Path, prefix: str) -> SessionPlace:
+    """The session whose id begins so. Raises UsageError."""
+    try:
+        return find_session(state_dir, prefix)
+    except NoSessionError as error:
+        raise UsageError(str(error)) from error
+
+
+def remove(place: SessionPlace) -> None:
+    """Delete a session and its output for good. Raises SessionBusyError while a process has it open."""
+    try:
+        owner = Owner.take(place.directory)
+    except OwnedError as error:
+        raise SessionBusyError(str(error)) from error
+    try:
+        remove_session(place)
+    finally:
+        owner.release()
+
+
+async def json_lines(place: SessionPlace) -> AsyncIterator[str]:
+    """Every record as it is stored, one JSON object a line."""
+    async for record in _records(place):
+        stored = {"seq": record.seq, "at": record.at, "kind": record.kind, "body": record.body}
+        yield json.dumps(stored, ensure_ascii=True)
+
+
+async def markdown(place: SessionPlace) -> AsyncIterator[str]:
+    """The conversation as Markdown, in blocks."""
+    writer = _Markdown()
+    async for record in _records(place):
+        try:
+            entry = from_record(record)
+        except DecodeError:
+            continue  # of a newer version, and no part of what people said
+        if isinstance(entry, Event):
+            for block in writer.blocks(entry):
+                yield block + "\n"
+
+
+async def _records(place: SessionPlace) -> AsyncIterator[Any]:
+    records = await SessionRecords.open(place.store)
+    try:
+        async for record in records.read():
+            yield record
+    finally:
+        await records.close()
+
+
+@dataclass
+class _Said:
+    text: str
+    kind: str
+
+
+class _Markdown:
+    """Turns events into blocks; remembers what later events name by id."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, _Said] = {}
+        self._calls: dict[str, CallProposed] = {}
+
+    def blocks(self, event: Event) -> Iterator[str]:
+        match event.body:
+            case SessionStarted(resumed=False) as body:
+                yield f"# Session {body.session_id}\n\n`{body.workspace}` · {body.model}"
+            case InputAccepted() as body:
+                self._said[body.input_id] = _Said(text=body.text, kind=str(body.kind))
+            case InputDelivered() as body:
+                said = self._said.pop(body.input_id, _Said(text="", kind="prompt"))
+                yield f"## You ({said.kind})\n\n{said.text}"
+            case ResponseEnded(text=text) if text:
+                yield f"## Model\n\n{text}"
+            case CallProposed() as body:
+                self._calls[body.call_id] = body
+            case CallEnded() as body:
+                yield self._call(body)
+            case NoticeRaised() as body:
+                yield f"> {body.text}"
+            case RolledBack() as body:
+                yield f"> rolled back to {body.checkpoint_id} ({body.mode})"
+            case TurnEnded() as body:
+                yield f"*{body.sentence}; {body.steps} steps, {body.duration_s:.1f} s*"
+            case _:
+                return
+
+    def _call(self, body: CallEnded) -> str:
+        proposed = self._calls.pop(body.call_id, None)
+        shown = proposed.shown or proposed.arguments if proposed else body.tool
+        changed = "".join(f"\n- {change.kind} `{change.path}`" for change in body.changes)
+        fence = "`" * max(3, _longest_run(body.outcome.text) + 1)
+        head = f"### {body.tool} · {body.outcome.status}\n\n{fence}\n{shown}\n{fence}"
+        return f"{head}\n\n{fence}text\n{body.outcome.text}\n{fence}" + (f"\n{changed}" if changed else "")
+
+
+def _longest_run(text: str) -> int:
+    """The longest run of backticks, which a fence around the text must exceed."""
+    longest = run = 0
+    for char in text:
+        run = run + 1 if char == "`" else 0
+        longest = max(longest, run)
+    return longest

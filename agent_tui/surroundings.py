@@ -1,0 +1,72 @@
+"""What the system text and the first event say of the place a session runs in."""
+
+import platform
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+from agent_tui.engine.types import ApprovalPolicy, Config
+from context.builder import Surroundings, system_text
+from context.instructions import Instructions, discover
+from sandbox.policy import Mode
+
+_APPROVALS: Mapping[ApprovalPolicy, str] = {
+    ApprovalPolicy.UNTRUSTED: "The person is asked before everything that is not provably read-only.",
+    ApprovalPolicy.ON_REQUEST: "What the sandbox allows runs at once; leaving it asks the person.",
+    ApprovalPolicy.NEVER: "Nobody can be asked: what the sandbox does not allow is refused.",
+}
+
+
+def frozen_system_text(config: Config, *, sandbox_available: bool) -> str:
+    """The system text of a session, written once at its start."""
+    return system_text(
+        Surroundings(
+            workspace=str(config.workspace),
+            day=datetime.now().astimezone().date().isoformat(),
+            platform=f"{platform.system()} {platform.release()}, {platform.machine()}",
+            shell="bash",
+            sandbox=_sandbox(config, sandbox_available),
+            approval=_APPROVALS[config.approval],
+            undo=_undo(config),
+            extra_roots=tuple(str(root) for root in config.extra_roots),
+            is_git=(config.workspace / ".git").exists(),
+        )
+    )
+
+
+def instructions(config: Config) -> Instructions:
+    """AGENTS.md files of the person and of the project."""
+    return discover(config.workspace, user_file=config.config_dir / "AGENTS.md")
+
+
+def settings_of(config: Config) -> dict[str, str]:
+    """What is compared when a session is resumed."""
+    return {
+        "model": config.model.name if config.model else "",
+        "sandbox": str(config.sandbox),
+        "network": "on" if config.network else "off",
+        "approval": str(config.approval),
+        "verify": config.verify or "",
+    }
+
+
+def boot_id() -> str:
+    """The kernel's identity of this boot."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+
+
+def _sandbox(config: Config, available: bool) -> str:
+    network = "on" if config.network else "off"
+    if config.sandbox is Mode.OFF:
+        return "Commands run without a sandbox, as the person."
+    if not available:
+        return "There is no sandbox on this machine: commands run only with the person's approval."
+    if config.sandbox is Mode.READ_ONLY:
+        return f"Commands run in a sandbox that can write nothing; network {network}."
+    return f"Commands run in a sandbox that can write in the workspace and /tmp only; network {network}."
+
+
+def _undo(config: Config) -> str:
+    if config.checkpoints:
+        return "A checkpoint is taken before each call that can change files; the person can go back to any."
+    return "No checkpoints are taken: changes cannot be taken back."
