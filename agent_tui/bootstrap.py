@@ -314,3 +314,23 @@ async def _line_mode(start: Start, prompt: str) -> int:
     assert opened.serving is not None
     await asyncio.wait({opened.serving}, timeout=1)
     return code
+
+
+# --- looking ---------------------------------------------------------------------------------------
+
+
+def classify(config: Config, command_line: str) -> dict[str, object]:
+    """How approvals see a command line; runs nothing."""
+    from tools.command_line.assess import assess_command
+
+    seen = assess_command(command_line, workspace=config.workspace, cwd=config.workspace, mode=config.sandbox)
+    return {
+        "command": seen.shown,
+        "class": str(seen.call_class),
+        "reason": seen.reason,
+        "grant": str(seen.grant),
+        "grant_is_automatic": seen.grant_is_automatic,
+        "read_only": seen.read_only,
+        "hard_line": seen.hard_line,
+        "keys": list(seen.keys),
+    }
