@@ -253,7 +253,9 @@ def _text_here(store: Store, wanted: Mapping[bytes, Pair]) -> str:
             "/dev/null" if pair[0] is None else f"a/{name}",
             "/dev/null" if pair[1] is None else f"b/{name}",
         )
-        before, after = (text.decode("utf-8", "surrogateescape").splitlines(keepends=True) for text in (old, new))
+        before, after = (
+            text.decode("utf-8", "surrogateescape").splitlines(keepends=True) for text in (old, new)
+        )
         for line in difflib.unified_diff(before, after, *names):
             pieces.append(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n")
     return "".join(pieces)

@@ -11,6 +11,8 @@ from typing import TypeVar
 from checkpoints import diff as differences
 from checkpoints.coverage import Limits, refusal
 from checkpoints.gitprocess import Git, find_git
+from checkpoints.off import NoCheckpointer
+from checkpoints.paths import selected_paths
 from checkpoints.rollback import Request, Rollback
 from checkpoints.roots import home_of
 from checkpoints.states import covered_pairs
@@ -38,7 +40,7 @@ def open_checkpointer(
     session: str,
     enabled: bool = True,
     limits: Limits | None = None,
-    git: Git | None | str = "",
+    git: Git | str | None = "",
     settle: bool = True,
 ) -> "WorkspaceCheckpointer | NoCheckpointer":
     """Start checkpoints of a workspace; the first import runs in the background at once.
@@ -207,52 +209,9 @@ class WorkspaceCheckpointer:
         before = core.state(core.resolve(older))
         after = core.state(core.resolve(newer)) if newer else core.now()
         pairs = covered_pairs(core.trees, before, after, core.above)
-        return differences.unified(core.trees, before, after, pairs, core.selected(paths))
+        return differences.unified(core.trees, before, after, pairs, selected_paths(core.root, paths))
 
     def _end(self) -> None:
         core, self._core = self._core, None
         if core is not None:
             core.close()
-
-
-class NoCheckpointer:
-    """Checkpoints were switched off; everything but `health` and `close` says so."""
-
-    def health(self) -> Health:
-        return Health(state="off")
-
-    async def take(self, cause: Cause) -> Checkpoint:
-        raise _off()
-
-    async def changes_since(self, checkpoint_id: str) -> tuple[FileChange, ...]:
-        raise _off()
-
-    async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
-        return ()
-
-    async def diff(self, older: str, newer: str | None = None, paths: Sequence[str] = ()) -> str:
-        raise _off()
-
-    async def plan(self, target: str, paths: Sequence[str] = ()) -> RollbackPlan:
-        raise _off()
-
-    async def rollback(
-        self,
-        target: str,
-        *,
-        paths: Sequence[str] = (),
-        choices: Mapping[str, Choice] | None = None,
-        default: Choice = "keep",
-        session: str = "",
-    ) -> RollbackResult:
-        raise _off()
-
-    async def redo(self, session: str = "") -> RollbackResult:
-        raise _off()
-
-    async def close(self) -> None:
-        return
-
-
-def _off() -> CheckpointError:
-    return CheckpointError("checkpoints are off for this session (`--no-checkpoints`)")

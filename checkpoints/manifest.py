@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from checkpoints.coverage import Gap
-from checkpoints.scan import File, Folder, Scan
+from checkpoints.reading import File
+from checkpoints.scan import Folder, Scan
 
 _MAGIC = b"agent-tui scan 1\n"
 

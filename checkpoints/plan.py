@@ -16,7 +16,7 @@ from checkpoints.ignores import Rules
 from checkpoints.journal import Step
 from checkpoints.objects import FOLDER, LINK
 from checkpoints.snapshot import State
-from checkpoints.states import Coverage, Entry, Pair, Trees, covered_pairs, shown
+from checkpoints.states import Coverage, Entry, Pair, Trees, covered_pairs, parents, shown
 from checkpoints.types import Action, Author, Conflict, Operation, Uncovered
 
 _OURS = (Author.AGENT, Author.ROLLBACK)
@@ -53,6 +53,8 @@ def draft(evidence: Evidence, paths: Sequence[bytes] = ()) -> Draft:
         if is_selected(path, paths) or (_is_folder(then) and _leads_to(path, paths)):
             _decide(evidence, plan, Step(path=path, before=now, after=then))
     _drop_idle_folders(plan, paths)
+    plan.steps, impossible = feasible(plan.steps, evidence)
+    plan.kept += impossible
     plan.uncovered = list(_gaps(evidence, paths))
     return plan
 
@@ -179,6 +181,37 @@ def _action(step: Step) -> Action:
     if before is not None and before.oid == after.oid and before.mode != LINK:
         return "mode"
     return "write"
+
+
+def feasible(steps: Sequence[Step], evidence: Evidence) -> tuple[list[Step], list[str]]:
+    """The steps that can be done beside what stays, and the paths of the others.
+
+    A file cannot come back where a folder with files of others stands, nor below what stays a file.
+    """
+    after = {step.path: step.after for step in steps}
+    possible, others = [], []
+    for step in steps:
+        if step.after is not None and (_is_occupied(step, after, evidence) or _is_cut_off(step, after, evidence)):
+            others.append(shown(step.path))
+        else:
+            possible.append(step)
+    return possible, others
+
+
+def _is_occupied(step: Step, after: Mapping[bytes, Entry | None], evidence: Evidence) -> bool:
+    if not _is_folder(step.before) or _is_folder(step.after):
+        return False
+    folder = evidence.trees.find_tree(evidence.now, step.path)
+    below = evidence.trees.walk(evidence.now, folder, step.path)
+    return any(after.get(path, entry) is not None for path, entry in below)
+
+
+def _is_cut_off(step: Step, after: Mapping[bytes, Entry | None], evidence: Evidence) -> bool:
+    for above in parents(step.path):
+        entry = after[above] if above in after else evidence.trees.find(evidence.now, above)
+        if entry is not None and not _is_folder(entry):
+            return True
+    return False
 
 
 def chosen(plan: Draft, choices: Mapping[str, str], default: str, choice: str) -> list[bytes]:

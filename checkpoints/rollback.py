@@ -1,23 +1,22 @@
 """Going back: plan, checkpoint before, journal, restore, verify; and taking that back again."""
 
 import os
-import subprocess
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from checkpoints.attribution import Trace, history
+from checkpoints.attribution import history
 from checkpoints.catalog import Row
 from checkpoints.diff import changes
-from checkpoints.gitprocess import GitError, environment
 from checkpoints.journal import Step
-from checkpoints.objects import EXECUTABLE, FILE, FOLDER
+from checkpoints.merging import merged_step
+from checkpoints.objects import FOLDER
+from checkpoints.paths import selected_paths
 from checkpoints.places import Places
-from checkpoints.plan import Draft, Evidence, chosen, draft, operation
+from checkpoints.plan import Draft, Evidence, chosen, draft, feasible, operation
 from checkpoints.restore import Restore
 from checkpoints.snapshot import State
-from checkpoints.states import Entry, covered_pairs, shown
+from checkpoints.states import covered_pairs, shown
 from checkpoints.types import (
     Author,
     Cause,
@@ -29,8 +28,6 @@ from checkpoints.types import (
     RollbackResult,
 )
 from checkpoints.workspace import Workspace
-
-_MERGE_TIMEOUT_S = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +43,7 @@ class Request:
 class Rollback:
     """Rollbacks of one workspace; `after_step` is called after each durable step with its number."""
 
-    def __init__(self, workspace: Workspace, after_step: Callable[[int], None] = lambda index: None) -> None:
+    def __init__(self, workspace: Workspace, after_step: Callable[[int], None] = lambda _: None) -> None:
         self._workspace = workspace
         self._after_step = after_step
 
@@ -58,7 +55,7 @@ class Rollback:
         row = workspace.resolve(target)
         with workspace.locked():
             evidence = self._evidence(row, None)
-            plan = draft(evidence, workspace.selected(paths))
+            plan = draft(evidence, selected_paths(workspace.root, paths))
         return self._shown(row, evidence, plan)
 
     def _shown(self, row: Row, evidence: Evidence, plan: Draft) -> RollbackPlan:
@@ -137,7 +134,7 @@ class Rollback:
     def _missing(self, target: State, now: State) -> list[bytes]:
         """Paths of the target that exist and that the present state does not hold."""
         workspace = self._workspace
-        root = os.fsencode(workspace.home.root)
+        root = workspace.root
         return [
             path
             for path, (then, current) in workspace.trees.compare(target, now).items()
@@ -166,7 +163,7 @@ class Rollback:
             before = workspace.record_locked(cause).row
             present = workspace.state(before)
             evidence = self._evidence(row, (before, present))
-            selected = workspace.selected(request.paths)
+            selected = selected_paths(workspace.root, request.paths)
             plan = draft(evidence, selected)
             steps, merged = self._steps(plan, request, evidence)
             return self._carry_out(row, before, plan, steps, merged, request)
@@ -191,10 +188,12 @@ class Rollback:
         merged = []
         for path in chosen(plan, request.choices, request.default, "merge"):
             step, _, trace = plan.conflicts[path]
-            step, has_markers = self._merged(step, trace, evidence)
+            step, has_markers = merged_step(step, trace, evidence)
             steps.append(step)
             if has_markers:
                 merged.append(shown(path))
+        steps, impossible = feasible(steps, evidence)
+        plan.kept += impossible
         return steps, merged
 
     def _carry_out(
@@ -216,7 +215,7 @@ class Rollback:
         return self._finish(row, before, steps, failures, plan, merged, request)
 
     def _restore(self, steps: list[Step]) -> dict[str, str]:
-        places = Places(os.fsencode(self._workspace.home.root))
+        places = Places(self._workspace.root)
         try:
             restore = Restore(places=places, read=self._workspace.store.read, done=self._mark)
             restore.run(steps)
@@ -280,28 +279,6 @@ class Rollback:
                 found.append(f"{name} (differs from the checkpoint)")
         return found
 
-    # --- merging ----------------------------------------------------------------------------------
-
-    def _merged(self, step: Step, trace: Trace | None, evidence: Evidence) -> tuple[Step, bool]:
-        """Three-way merge: the user's text stays, what the agent did to it is taken back."""
-        workspace = self._workspace
-        base = self._agent_version(step.path, trace, evidence)
-        texts = [_text(workspace, entry) for entry in (step.before, base, step.after)]
-        if workspace.store.git is None or any(text is None for text in texts):
-            raise CheckpointError(
-                f"`{shown(step.path)}` cannot be merged: it is not text on all sides; keep it or take the checkpoint"
-            )
-        assert step.before is not None
-        merged, has_markers = _merge(workspace, [text or b"" for text in texts])
-        oid = workspace.put_blob(merged)
-        return replace(step, after=Entry(step.before.mode, oid, step.before.permissions)), has_markers
-
-    def _agent_version(self, path: bytes, trace: Trace | None, evidence: Evidence) -> Entry | None:
-        for row, state in reversed(evidence.later):
-            if trace is not None and row.seq == trace.agent_seq:
-                return evidence.trees.find(state, path)
-        return None
-
     # --- after a crash ----------------------------------------------------------------------------
 
     def cut(self) -> CutRollback | None:
@@ -335,40 +312,9 @@ class Rollback:
         return self._finish(row if complete else before, before, wanted, failures, None, [], None)
 
     def _sweep(self, steps: list[Step]) -> None:
-        places = Places(os.fsencode(self._workspace.home.root))
+        places = Places(self._workspace.root)
         try:
             for folder in {step.path.rpartition(b"/")[0] for step in steps}:
                 places.sweep(folder + b"/x" if folder else b"x")
         finally:
             places.close()
-
-
-def _text(workspace: Workspace, entry: Entry | None) -> bytes | None:
-    if entry is None or entry.mode not in (FILE, EXECUTABLE):
-        return None
-    content = workspace.store.read(entry.oid)
-    return None if b"\0" in content else content
-
-
-def _merge(workspace: Workspace, texts: Sequence[bytes]) -> tuple[bytes, bool]:
-    """`git merge-file`: its status is the number of conflicts left as markers."""
-    git = workspace.store.git
-    assert git is not None
-    with tempfile.TemporaryDirectory(dir=workspace.store.directory / "tmp") as folder:
-        names = []
-        for name, text in zip(("yours", "agent", "checkpoint"), texts, strict=True):
-            path = os.path.join(folder, name)
-            with open(path, "wb") as stream:
-                stream.write(text)
-            names.append(path)
-        labels = [part for label in ("yours", "agent", "checkpoint") for part in ("-L", label)]
-        answer = subprocess.run(
-            [git.program, "merge-file", "-p", *labels, *names],
-            capture_output=True,
-            timeout=_MERGE_TIMEOUT_S,
-            env=environment(os.fspath(workspace.store.directory)),
-            cwd=workspace.store.directory,
-        )
-    if answer.returncode < 0 or answer.returncode > 127:
-        raise GitError(f"`git merge-file` failed: {answer.stderr.decode('utf-8', 'replace').strip()}")
-    return answer.stdout, answer.returncode > 0

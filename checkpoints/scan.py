@@ -5,39 +5,26 @@ before, so what follows costs as much as what changed. Names are bytes. Nothing 
 looked at, links are never followed, and special files are never opened.
 """
 
-import hashlib
 import os
 import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from checkpoints.coverage import MAX_DEPTH, Gap, Limits, special_kind, too_large
 from checkpoints.ignores import FILE_NAME, Rules, in_folder, read_text
 from checkpoints.nested import exclude_file, git_dir_of
+from checkpoints.reading import ChangedKindError, File, probe, read_file, read_link
 
 # A write within this time before a scan may share its time stamp with one after it: kernel clocks
 # for file times tick every 1 to 10 ms.
 RACY_NS = 50_000_000
 COARSE_RACY_NS = 2_500_000_000  # for file systems that keep whole seconds (FAT: two)
-_PROBE_BYTES = 4096
-_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 # Takes content and the id it had before (empty: new); stores it when it is another, returns its id.
 Keep = Callable[[bytes, bytes], bytes]
-
-
-class File(NamedTuple):
-    """A file or link that is held; the numbers are those of `lstat` when its content was read."""
-
-    mode: int
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
-    oid: bytes
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -375,17 +362,17 @@ class _Level:
         limits = self.walk.scanner.limits
         limit = limits.touched_bytes if name in self.touched else limits.file_bytes
         if stat.S_ISLNK(status.st_mode):
-            self._hold(name, known, _link(path, status, self._keep(known)))
+            self._hold(name, known, read_link(path, status, self._keep(known)))
         elif not stat.S_ISREG(status.st_mode):
             self._gap(name, status, special_kind(status.st_mode))
         elif status.st_size > limit and not (known is not None and status.st_size <= limits.touched_bytes):
             self._gap(name, status, too_large(status.st_size, limit))
         else:
             try:
-                self._hold(name, known, _regular(path, self._keep(known), limits.touched_bytes))
+                self._hold(name, known, read_file(path, self._keep(known), limits.touched_bytes))
             except PermissionError:
                 self._unreadable(name, status, known)
-            except _ChangedKindError as error:
+            except ChangedKindError as error:
                 self._gap(name, status, error.reason)
 
     def _keep(self, known: File | None) -> Callable[[bytes], bytes]:
@@ -424,74 +411,8 @@ class _Level:
         ):
             self.gaps[name] = old
             return
-        probe = _probe(self.path + b"/" + name) if stat.S_ISREG(status.st_mode) else ""
+        digest = probe(self.path + b"/" + name) if stat.S_ISREG(status.st_mode) else ""
         self.gaps[name] = Gap(
-            reason, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, probe
+            reason, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, digest
         )
         self.changed = True
-
-
-class _ChangedKindError(Exception):
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-def _link(path: bytes, status: os.stat_result, keep: Callable[[bytes], bytes]) -> File | None:
-    try:
-        target = os.readlink(path)
-    except OSError:
-        return None
-    return File(
-        status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, keep(target)
-    )
-
-
-def _regular(path: bytes, keep: Callable[[bytes], bytes], limit: int) -> File | None:
-    """Read a file; the numbers are taken before reading, so a write meanwhile shows in the next scan."""
-    try:
-        descriptor = os.open(path, _READ_FLAGS)
-    except PermissionError:
-        raise
-    except OSError:
-        return None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise _ChangedKindError(special_kind(status.st_mode))
-        if status.st_size > limit:
-            raise _ChangedKindError(too_large(status.st_size, limit))
-        content = _read(descriptor, status.st_size, limit)
-    except IsADirectoryError:
-        return None
-    finally:
-        os.close(descriptor)
-    if len(content) > limit:
-        raise _ChangedKindError(too_large(len(content), limit))
-    return File(
-        status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, keep(content)
-    )
-
-
-def _read(descriptor: int, size: int, limit: int) -> bytes:
-    """The whole content; at most one byte more than the limit."""
-    content = os.read(descriptor, size + 1)
-    if len(content) == size:
-        return content
-    pieces = [content]
-    total = len(content)
-    while total <= limit and (piece := os.read(descriptor, min(1 << 20, limit + 1 - total))):
-        pieces.append(piece)
-        total += len(piece)
-    return b"".join(pieces)
-
-
-def _probe(path: bytes) -> str:
-    try:
-        with open(os.open(path, _READ_FLAGS), "rb") as stream:
-            digest = hashlib.sha256(stream.read(_PROBE_BYTES))
-            stream.seek(-min(_PROBE_BYTES, os.fstat(stream.fileno()).st_size), os.SEEK_END)
-            digest.update(stream.read(_PROBE_BYTES))
-            return digest.hexdigest()
-    except OSError:
-        return ""

@@ -14,7 +14,8 @@ from typing import Any
 
 from checkpoints.coverage import Gap
 from checkpoints.objects import EXECUTABLE, FILE, FOLDER, LINK, TreeItem, tree_content
-from checkpoints.scan import File, Folder, Scan
+from checkpoints.reading import File
+from checkpoints.scan import Folder, Scan
 from checkpoints.store import DamagedStoreError, ObjectWriter, Store
 
 _FORMAT = 1

@@ -49,6 +49,16 @@ class Trees:
             oid = item.oid
         return _entry(state, path, item) if item else None
 
+    def find_tree(self, state: State, path: bytes) -> bytes:
+        """The tree of a folder in that state; empty where there is none."""
+        oid = state.files
+        for name in path.split(b"/"):
+            item = self.items(oid).get(name)
+            if item is None or item.mode != FOLDER:
+                return b""
+            oid = item.oid
+        return oid
+
     def walk(self, state: State, oid: bytes, path: bytes = b"") -> Iterator[tuple[bytes, Entry]]:
         """Every path below a tree of the state, folders before what is in them."""
         for item in self.items(oid).values():
@@ -112,9 +122,9 @@ class Coverage:
         note = self._state.note
         if path in note.touched or self._trees.find(self._state, path) is not None:
             return True
-        if note.targeted or any(parent in note.gaps for parent in (path, *_parents(path))):
+        if note.targeted or any(parent in note.gaps for parent in (path, *parents(path))):
             return False
-        steps = [*reversed(_parents(path)), path]
+        steps = [*reversed(parents(path)), path]
         for step in steps:
             folder = step.rpartition(b"/")[0]
             if self._folder_rules(folder).ignores(step, folder=step != path):
@@ -161,7 +171,7 @@ def _may_cover_differently(older: State, newer: State, pairs: dict[bytes, Pair])
     )
 
 
-def _parents(path: bytes) -> list[bytes]:
+def parents(path: bytes) -> list[bytes]:
     """Folders above a path, nearest first, without the root."""
     found = []
     while path := path.rpartition(b"/")[0]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from checkpoints import manifest
 from checkpoints.attribution import author_of
 from checkpoints.catalog import Catalog, Row
+from checkpoints.causes import author_between, running_after, trailers
 from checkpoints.coverage import Limits
 from checkpoints.diff import changes
 from checkpoints.gitprocess import Git
@@ -21,12 +22,13 @@ from checkpoints.journal import Journal
 from checkpoints.lock import hold
 from checkpoints.nested import HeadState, enclosing, git_dir_of, head_state
 from checkpoints.objects import Commit
+from checkpoints.paths import touched_paths
 from checkpoints.roots import Home, rules_above
 from checkpoints.scan import Scan, Scanner, TooWideError
 from checkpoints.snapshot import Defaults, State, read_state, usual_permissions, write_state
 from checkpoints.states import Pair, Trees, covered_pairs, shown
 from checkpoints.store import DamagedStoreError, ObjectWriter, Store
-from checkpoints.types import Author, Cause, CheckpointError, FileChange, Phase, Uncovered
+from checkpoints.types import Cause, CheckpointError, FileChange, Phase, Uncovered
 
 _SAVE_AFTER = 50  # changed states until the scan cache is saved again
 _SHOWN_GAPS = 200
@@ -64,9 +66,9 @@ class Workspace:
         self.above = rules_above(home.root)
         self.touched: set[bytes] = set()
         self.defaults = Defaults()
-        self._root = os.fsencode(home.root)
+        self.root = os.fsencode(home.root)
         self._scanner = Scanner(
-            root=self._root,
+            root=self.root,
             limits=limits,
             above=self.above,
             skipped=_own_folders(state_dir),
@@ -172,7 +174,7 @@ class Workspace:
         rolled: tuple[str, str] | None = None,
     ) -> Recorded:
         """Take a checkpoint under a lock already held; `rolled` is target and undo of a rollback."""
-        self.touched |= self.relative(cause.touched)
+        self.touched |= touched_paths(self.root, cause.touched)
         state = self._state_or_error(deadline=deadline, reread=reread)
         last = self.catalog.last(cause.session)
         row = self._row(cause, state, last, rolled)
@@ -190,12 +192,14 @@ class Workspace:
 
     def _row(self, cause: Cause, state: State, last: Row | None, rolled: tuple[str, str] | None) -> Row:
         created_at = time.time()
-        author, is_exact = _author(cause, last)
-        exact = tuple(sorted(shown(path) for path in self.relative(cause.touched))) if is_exact else ()
+        author, is_exact = author_between(cause, last)
+        exact = (
+            tuple(sorted(shown(path) for path in touched_paths(self.root, cause.touched))) if is_exact else ()
+        )
         if last is not None and last.state == state.oid:
             commit = last.commit
         else:
-            commit = self._commit(state.oid, _trailers(cause, author), author.value, created_at)
+            commit = self._commit(state.oid, trailers(cause, author), author.value, created_at)
         return Row(
             session=cause.session,
             seq=0,
@@ -208,7 +212,7 @@ class Workspace:
             exact=exact,
             uncovered=self._uncovered(state),
             heads=self.heads(),
-            running=_running(cause, last),
+            running=running_after(cause, last),
             target=rolled[0] if rolled else "",
             undo=rolled[1] if rolled else "",
         )
@@ -228,7 +232,7 @@ class Workspace:
     def unlisted(self, last: Row, state: State) -> Row:
         """The row that a checkpoint taken now would get; it is not stored."""
         cause = Cause(phase=Phase.BEFORE_ROLLBACK, session=last.session)
-        author, _ = _author(cause, last)
+        author, _ = author_between(cause, last)
         return replace(
             last,
             seq=last.seq + 1,
@@ -238,13 +242,6 @@ class Workspace:
             author=author,
             exact=(),
         )
-
-    def put_blob(self, content: bytes) -> bytes:
-        """Store content that is no file of the workspace yet."""
-        try:
-            return self.store.put("blob", content)
-        except OSError as error:
-            raise CheckpointError(f"checkpoint store `{self.store.directory}`: {error.strerror}") from error
 
     def _state_or_error(
         self, *, deadline: float | None, reread: bool = False, keep_alive: bool = False
@@ -362,33 +359,6 @@ class Workspace:
             )
         return row
 
-    def relative(self, paths: Iterable[str]) -> set[bytes]:
-        """Paths below the workspace, links in their folders resolved; others are left out.
-
-        Where a path is a link, the file it leads to is taken as well.
-        """
-        found: set[bytes] = set()
-        for path in paths:
-            full = os.path.join(self._root, os.fsencode(path))
-            place = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
-            for one in {os.path.normpath(place), os.path.realpath(full)}:
-                if one.startswith(self._root.rstrip(b"/") + b"/"):
-                    below = one[len(self._root.rstrip(b"/")) + 1 :]
-                    if b".git" not in below.split(b"/"):
-                        found.add(below)
-        return found
-
-    def selected(self, paths: Iterable[str]) -> list[bytes]:
-        """Paths as a person names them: relative to the workspace, or absolute; no link is followed."""
-        found = []
-        for path in paths:
-            full = os.path.normpath(os.path.join(self._root, os.fsencode(path)))
-            if full != self._root and not full.startswith(self._root.rstrip(b"/") + b"/"):
-                raise CheckpointError(f"`{path}` is outside the workspace `{self.home.root}`")
-            if full != self._root:
-                found.append(full[len(self._root.rstrip(b"/")) + 1 :])
-        return found
-
     def _uncovered(self, state: State) -> tuple[Uncovered, ...]:
         found = [
             Uncovered(path=shown(path), reason=gap.reason) for path, gap in sorted(state.note.gaps.items())
@@ -404,7 +374,7 @@ class Workspace:
         """Where the user's repositories stand; information only."""
         previous = self._scanner.previous
         folders = {
-            shown(folder): self._root + b"/" + folder for folder in (previous.exclude if previous else ())
+            shown(folder): self.root + b"/" + folder for folder in (previous.exclude if previous else ())
         }
         top = enclosing(self.home.root)
         if top is not None:
@@ -430,35 +400,3 @@ def _own_folders(state_dir: Path) -> frozenset[tuple[int, int]]:
 def _file_of(error: OSError, home: Home) -> str:
     name = error.filename
     return os.fsdecode(name) if isinstance(name, str | bytes) else os.fspath(home.directory)
-
-
-def _author(cause: Cause, last: Row | None) -> tuple[Author, bool]:
-    """Who made what changed since the last checkpoint of the session; and whether that holds for the
-    touched paths only, all else being external."""
-    if cause.phase is Phase.AFTER_ROLLBACK:
-        return Author.ROLLBACK, False
-    if last is not None and last.running:
-        alone = cause.phase is Phase.AFTER_CALL and last.running == (cause.call_id,)
-        return Author.AGENT, alone and cause.only_touched
-    terminals = cause.terminals or (last.cause.terminals if last else ())
-    return (Author.TERMINAL if terminals else Author.EXTERNAL), False
-
-
-def _running(cause: Cause, last: Row | None) -> tuple[str, ...]:
-    """Calls that may write after this checkpoint."""
-    before = last.running if last is not None and last.cause.step == cause.step else ()
-    match cause.phase:
-        case Phase.BEFORE_CALL:
-            return tuple(dict.fromkeys((*before, cause.call_id)))
-        case Phase.AFTER_CALL:
-            return tuple(call for call in before if call != cause.call_id)
-    return ()
-
-
-def _trailers(cause: Cause, author: Author) -> str:
-    facts = {
-        "Session": cause.session, "Turn": cause.turn, "Step": cause.step, "Call": cause.call_id,
-        "Tool": cause.tool, "Phase": cause.phase.value, "Model": cause.model, "Author": author.value,
-    }  # fmt: skip
-    lines = [f"{name}: {value}" for name, value in facts.items() if value not in ("", 0)]
-    return "\n".join([cause.summary or cause.phase.value, "", *lines])

@@ -1,0 +1,40 @@
+"""Paths as tools and people name them, as names below the workspace."""
+
+import os
+from collections.abc import Iterable
+
+from checkpoints.types import CheckpointError
+
+
+def touched_paths(root: bytes, paths: Iterable[str]) -> set[bytes]:
+    """What file tools are about to write, relative; links in the folders are resolved.
+
+    Where a path is a link, the file it leads to is taken as well. Paths outside the workspace, and
+    those of a repository's own files, are left out: they are out of the promise.
+    """
+    found: set[bytes] = set()
+    base = root.rstrip(b"/") + b"/"
+    for path in paths:
+        full = os.path.join(root, os.fsencode(path))
+        place = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
+        for one in {os.path.normpath(place), os.path.realpath(full)}:
+            if one.startswith(base) and b".git" not in one[len(base) :].split(b"/"):
+                found.add(one[len(base) :])
+    return found
+
+
+def selected_paths(root: bytes, paths: Iterable[str]) -> list[bytes]:
+    """Paths a person chose, relative to the workspace or absolute; no link is followed.
+
+    Raises CheckpointError for a path outside. The workspace itself stands for all paths.
+    """
+    found = []
+    base = root.rstrip(b"/") + b"/"
+    for path in paths:
+        full = os.path.normpath(os.path.join(root, os.fsencode(path)))
+        if full + b"/" == base:
+            return []
+        if not full.startswith(base):
+            raise CheckpointError(f"`{path}` is outside the workspace `{os.fsdecode(root)}`")
+        found.append(full[len(base) :])
+    return found
