@@ -1,1 +1,1 @@
-"""The Textual interface."""
+"""The Textual interface; `agent_tui.tui.entry.run` starts it, `agent_tui.tui.start` asks before it."""

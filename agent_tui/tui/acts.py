@@ -156,12 +156,20 @@ class Acts:
         else:
             self._quit_now()
 
+    def end_by_signal(self, code: int) -> None:
+        """SIGTERM, SIGHUP or SIGINT from outside; the second one does not wait for the engine."""
+        if self._app.exit_code:
+            self._app.exit(code)
+            return
+        self._app.exit_code = code
+        self._quit_now()
+
     def _quit_now(self) -> None:
         app = self._app
         app.link.send(commands.Shutdown())
-        app.set_timer(2.5, lambda: app.exit(0))
+        app.set_timer(2.5, lambda: app.exit(app.exit_code))
         if not app.session.ready:
-            app.exit(0)
+            app.exit(app.exit_code)
 
     def _redraw(self) -> None:
         self._app.refresh(layout=True, repaint=True)

@@ -1,13 +1,9 @@
-"""The Textual application: wiring and keys, nothing else.
+"""The Textual application: wiring and keys, nothing else. `entry.run` starts it."""
 
-`run(start, config, initial_prompt=…)` owns the event loop. `start` is awaited after the first paint
-and returns the engine, so that the screen is there before stores are opened and model SDKs are
-imported; keys typed until then stay in the draft, and a message sent early is delivered once the
-engine is up. It returns the exit code; what `start` raises as `AgentError` ends the interface, the
-terminal is restored, and the error is raised again for the command line to print.
-"""
-
-from collections.abc import Iterable
+import asyncio
+import signal
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from textual import events as toolkit
 from textual.app import App, ComposeResult
@@ -21,11 +17,14 @@ from agent_tui.errors import AgentError
 from agent_tui.tui import themes
 from agent_tui.tui.acts import Acts
 from agent_tui.tui.asking import Asking
+from agent_tui.tui.chosen import Chosen
 from agent_tui.tui.clock import Clock
 from agent_tui.tui.completion import Completing
+from agent_tui.tui.driver import AgentDriver
 from agent_tui.tui.feed import Feed
 from agent_tui.tui.glyphs import ASCII, UNICODE, own_words
 from agent_tui.tui.link import Link, Start
+from agent_tui.tui.notify import Notifier
 from agent_tui.tui.state import State
 from agent_tui.tui.transcript import blocks
 from agent_tui.tui.transcript.lines import Span
@@ -37,6 +36,10 @@ from agent_tui.tui.widgets.history import History, history_file
 from agent_tui.tui.widgets.pane import Pane
 from agent_tui.tui.widgets.prompt import Prompt
 from agent_tui.tui.words import home
+from context.items import Image
+
+if TYPE_CHECKING:
+    from agent_tui.tui.guardian import Guardian
 
 STREAM_S = 0.1  # streamed text is drawn at 10 Hz
 EVENT_S = 1 / 60
@@ -83,25 +86,27 @@ class AgentApp(App[int], inherit_bindings=False):
     )
 
     def __init__(
-        self, start: Start, config: Config, *, initial_prompt: str | None = None, theme: str = "dark",
-        ascii_only: bool = False, clock: Clock | None = None,
+        self, start: Start, config: Config, *, initial_prompt: str | None = None,
+        images: Sequence[Image] = (), look: Chosen | None = None, clock: Clock | None = None,
     ) -> None:  # fmt: skip
-        super().__init__()
+        chosen = look or Chosen()
+        super().__init__(driver_class=AgentDriver)
         self.config = config
+        self.guardian: Guardian | None = None
         self.session = State()
         self.feed = Feed(self.session)
         self.link = Link(start, self._apply)
-        self.glyphs = ASCII if ascii_only else UNICODE
-        self.look_theme = theme
+        self.glyphs = ASCII if chosen.ascii_only else UNICODE
+        self.look_theme = chosen.theme
         self.clock = clock or Clock()
-        self.failure: AgentError | None = None
-        self.leave_words = ""
-        self._initial_prompt = initial_prompt
+        self.failure: Exception | None = None
+        self.exit_code = 0
+        self.notifier = Notifier(config.workspace.name, self.write_terminal)
+        self._initial = (initial_prompt, tuple(images), chosen.typed)
         self._flush_due = False
         self._tick: Timer | None = None
         self._frame = 0
         self._passing = ""  # words on the activity line that go by themselves
-        self._look = Look(width=80)
         settings = config.interface
         self.output = settings.get("output", "auto")
         self.moving = settings.get("motion", "true") != "false"
@@ -114,7 +119,7 @@ class AgentApp(App[int], inherit_bindings=False):
         status_facts.max_cost_usd = config.budgets.max_cost_usd
         for each in themes.toolkit_themes():
             self.register_theme(each)
-        self.theme = f"agent-{theme}"
+        self.theme = f"agent-{chosen.theme}"
 
     # --- layout --------------------------------------------------------------------------------
 
@@ -151,19 +156,48 @@ class AgentApp(App[int], inherit_bindings=False):
         self.set_look()
         self._tick = self.set_interval(TICK_S, self._on_tick, pause=True)
         self.draw_fixed()
+        self._catch_signals()
         self.call_after_refresh(self._connect)
 
     def _connect(self) -> None:
-        self.run_worker(self._run_link(), exclusive=False, exit_on_error=False)
+        """After the first paint."""
+        if self.guardian is not None:
+            self.guardian.watch()
+        self.run_worker(self._run_link(), exclusive=False, exit_on_error=True)
 
     async def _run_link(self) -> None:
-        if self._initial_prompt:
-            self.link.send(commands.Submit(text=self._initial_prompt))
+        prompt, images, typed = self._initial
+        if typed:
+            self.editor.insert_paste(typed)
+        if prompt:
+            self.link.send(commands.Submit(text=prompt, images=images))
         try:
             await self.link.run()
         except AgentError as error:
             self.failure = error
-        self.exit(self.failure.exit_code if self.failure else 0)
+        self.exit(self.exit_code)
+
+    def _catch_signals(self) -> None:
+        """End cleanly where the default would leave the terminal in our modes."""
+        if self.is_headless:
+            return
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            loop.add_signal_handler(number, self.acts.end_by_signal, 128 + number)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Leave the screen first; the command line says what happened, with a traceback on `--debug`."""
+        if self.is_headless:
+            super()._handle_exception(error)
+            return
+        self.failure = self.failure or error
+        self._return_code = 1
+        self._close_messages_no_wait()
+
+    def write_terminal(self, sequence: str) -> None:
+        """Bytes that are not part of the picture: title, notification."""
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(sequence)
 
     # --- look ----------------------------------------------------------------------------------
 
@@ -218,6 +252,7 @@ class AgentApp(App[int], inherit_bindings=False):
         self.session.returned.clear()
         self.asking.update()
         self.draw_fixed()
+        self.notifier.update(self.session, self.clock.wall())
 
     def _drop_welcome(self) -> None:
         first = self.transcript.blocks[:1]
@@ -294,6 +329,7 @@ class AgentApp(App[int], inherit_bindings=False):
         self.acts.do(message.name)
 
     def on_editor_typed(self) -> None:
+        self.notifier.key_at = self.clock.wall()
         self.prompt.typed(draft=bool(self.editor.text))
         self.completing.update()
         self._draw_activity()
@@ -319,6 +355,12 @@ class AgentApp(App[int], inherit_bindings=False):
         self.editor.focus()
         self._draw_activity()
 
+    def on_app_focus(self) -> None:
+        self.notifier.focused = True
+
+    def on_app_blur(self) -> None:
+        self.notifier.focused = False
+
     def on_mouse_scroll_up(self) -> None:
         self.transcript.scroll_lines(-3)
 
@@ -330,15 +372,3 @@ class AgentApp(App[int], inherit_bindings=False):
         if len(self.screen_stack) == 1:
             self.editor.focus()
             self.editor.insert_paste(event.text)
-
-
-def run(start: Start, config: Config, *, initial_prompt: str | None = None) -> int:
-    """Run the interface to its end; see the module's words."""
-    from agent_tui.tui import terminal
-
-    return terminal.run_app(
-        lambda theme, ascii_only: AgentApp(
-            start, config, initial_prompt=initial_prompt, theme=theme, ascii_only=ascii_only
-        ),
-        config,
-    )

@@ -225,10 +225,16 @@ class Feed:
         glyph, words = end_words(body)
         self.add(
             blocks.TurnEnd(
-                glyph=glyph, words=words, steps=body.steps, duration_s=body.duration_s, cost_usd=body.cost_usd,
-                changes=body.changes, last_check=body.last_check, at=self._at,
+                glyph=glyph,
+                words=words,
+                steps=body.steps,
+                duration_s=body.duration_s,
+                cost_usd=body.cost_usd,
+                changes=body.changes,
+                last_check=body.last_check,
+                at=self._at,
             )
-        )  # fmt: skip
+        )
 
     # --- calls ---------------------------------------------------------------------------------
 
@@ -319,21 +325,30 @@ class Feed:
         self.state.activity = ""
         self.add(
             blocks.Compaction(
-                before=body.tokens_before, after=body.tokens_after, hidden_units=body.hidden_units,
-                shortened=body.shortened_results, detail=body.detail, failed=not body.item_id,
+                before=body.tokens_before,
+                after=body.tokens_after,
+                hidden_units=body.hidden_units,
+                shortened=body.shortened_results,
+                detail=body.detail,
+                failed=not body.item_id,
             )
-        )  # fmt: skip
+        )
 
     def _rolled_back(self, body: events.RolledBack) -> None:
         files = body.files
         self.add(
             blocks.RolledBack(
-                mode=body.mode, target=body.checkpoint_id, undo=files.undo if files else "",
-                changed=files.changed if files else (), kept=files.kept if files else (),
-                mismatches=files.mismatches if files else (), markers=files.merged_with_markers if files else (),
-                is_redo=bool(body.redo_of), has_draft=bool(body.draft),
+                mode=body.mode,
+                target=body.checkpoint_id,
+                undo=files.undo if files else "",
+                changed=files.changed if files else (),
+                kept=files.kept if files else (),
+                mismatches=files.mismatches if files else (),
+                markers=files.merged_with_markers if files else (),
+                is_redo=bool(body.redo_of),
+                has_draft=bool(body.draft),
             )
-        )  # fmt: skip
+        )
         if body.draft:
             self.state.returned.append(body.draft)
 

@@ -14,7 +14,10 @@ _HOSTILE = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f"
 )
 # Characters without width that are legitimate in prose (emoji, Indic joins) and not in a decision.
-_INVISIBLE = "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0100-\U000e01ef"
+_INVISIBLE = (
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065"
+    "\u206a-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0100-\U000e01ef"
+)
 _LENIENT = re.compile(f"[{_HOSTILE}\ud800-\udfff]")
 _STRICT = re.compile(f"[{_HOSTILE}{_INVISIBLE}\ud800-\udfff]")
 

@@ -11,7 +11,13 @@ Play = Sequence[float | events.Body]  # a number is a pause in seconds
 class FakeEngine:
     """Implements `commands.Engine`; `on` says what to play in answer to a command."""
 
-    def __init__(self, play: Play = (), *, on: Callable[[commands.CommandBody], Play] | None = None, at: float = 1_000.0) -> None:
+    def __init__(
+        self,
+        play: Play = (),
+        *,
+        on: Callable[[commands.CommandBody], Play] | None = None,
+        at: float = 1_000.0,
+    ) -> None:
         self.sent: list[commands.CommandBody] = []
         self.at = at  # time stamp of every event
         self._play = list(play)
@@ -55,7 +61,9 @@ class FakeEngine:
                 first = answer[0]
                 assert isinstance(first, events.Inspected | events.Refused)
                 kind = type(first)
-                fields = {"data": first.data} if isinstance(first, events.Inspected) else {"reason": first.reason}
+                fields = (
+                    {"data": first.data} if isinstance(first, events.Inspected) else {"reason": first.reason}
+                )
                 self.emit(kind(command_id=command.id, **fields))
             else:
                 self.emit(events.Refused(command_id=command.id, reason="nothing to inspect here"))

@@ -28,7 +28,9 @@ def config(tmp: Path, **changes: Any) -> Config:
         "workspace": Path.home() / "src" / "slugkit",
         "state_dir": tmp / "state",
         "config_dir": tmp / "config",
-        "model": ModelChoice(provider="openai", model="gpt-5.1", api="responses", context_window=272_000, effort="high"),
+        "model": ModelChoice(
+            provider="openai", model="gpt-5.1", api="responses", context_window=272_000, effort="high"
+        ),
         "interface": {"motion": "false"},
     }
     return Config(**(values | changes))
@@ -72,7 +74,9 @@ def text(number: int, words: str) -> list[e.Body]:
     return [e.StatusChanged(activity="answering"), e.TextStreamed(step_id=f"s{number}", text=words, offset=0)]
 
 
-def response(number: int, words: str = "", reasoning: str = "", seconds: float = 0.0, calls: int = 0) -> list[e.Body]:
+def response(
+    number: int, words: str = "", reasoning: str = "", seconds: float = 0.0, calls: int = 0
+) -> list[e.Body]:
     """The response is whole."""
     usage = Usage(input_tokens=41_000, output_tokens=900, reasoning_tokens=412 if reasoning else 0)
     return [
@@ -103,7 +107,9 @@ def output(call: str, *lines: str) -> list[e.Body]:
     return [e.CallOutput(call_id=call, text="".join(f"{line}\n" for line in lines))]
 
 
-def ended(call: str, tool: str, status: OutcomeStatus = OutcomeStatus.SUCCEEDED, **values: Any) -> list[e.Body]:
+def ended(
+    call: str, tool: str, status: OutcomeStatus = OutcomeStatus.SUCCEEDED, **values: Any
+) -> list[e.Body]:
     """It is over; `exit_code`, `text`, `data` and others go to the outcome."""
     seconds = values.pop("seconds", 0.0)
     changes = values.pop("changes", ())
@@ -112,12 +118,26 @@ def ended(call: str, tool: str, status: OutcomeStatus = OutcomeStatus.SUCCEEDED,
     outcome = Outcome(status=status, text=values.pop("text", ""), **values)
     return [
         e.CallEnded(
-            call_id=call, tool=tool, outcome=outcome, changes=changes, external=external, duration_s=seconds, **event
+            call_id=call,
+            tool=tool,
+            outcome=outcome,
+            changes=changes,
+            external=external,
+            duration_s=seconds,
+            **event,
         )
     ]
 
 
-def call(name: str, tool: str, shown: str, number: int = 1, status: OutcomeStatus = OutcomeStatus.SUCCEEDED, lines: tuple[str, ...] = (), **values: Any) -> list[e.Body]:
+def call(
+    name: str,
+    tool: str,
+    shown: str,
+    number: int = 1,
+    status: OutcomeStatus = OutcomeStatus.SUCCEEDED,
+    lines: tuple[str, ...] = (),
+    **values: Any,
+) -> list[e.Body]:
     """A whole call."""
     live = output(name, *lines) if lines else []
     return [*proposed(name, tool, shown, number), *running(name), *live, *ended(name, tool, status, **values)]
@@ -141,11 +161,11 @@ ANSWER = """`slugify` returns an empty string when nothing is left after cleanin
 
 """
 
-CODE = '''    def slugify(text: str) -> str:
+CODE = """    def slugify(text: str) -> str:
         text = re.sub(r"[^a-z0-9]+", "-", text.lower())
         return text.strip("-") or "n-a"
 
-'''
+"""
 
 
 def looked() -> list[e.Body]:
@@ -228,7 +248,12 @@ def assessed(shown: str, **changes: Any) -> Assessment:
     return Assessment(**(values | changes))
 
 
-def approval(number: int = 1, shown: str = "make publish INDEX=staging", assessment: dict[str, Any] | None = None, **changes: Any) -> list[e.Body]:
+def approval(
+    number: int = 1,
+    shown: str = "make publish INDEX=staging",
+    assessment: dict[str, Any] | None = None,
+    **changes: Any,
+) -> list[e.Body]:
     """A question about a call."""
     values: dict[str, Any] = {
         "approval_id": f"ap{number}",
@@ -264,3 +289,24 @@ def asks() -> list[e.Body]:
     ]
 
 
+def end(*, interrupted: bool = False) -> list[e.Body]:
+    """A turn ends."""
+    reason = EndReason.INTERRUPTED if interrupted else EndReason.COMPLETED
+    return [
+        e.StatusChanged(activity=""),
+        e.TurnEnded(
+            run_id="r1",
+            reason=reason,
+            sentence="done",
+            exit_code=0,
+            usage=USAGE,
+            cost_usd=0.0,
+            steps=1,
+            duration_s=1.0,
+        ),
+    ]
+
+
+def broken() -> list[e.Body]:
+    """An event that no screen can show: for what happens after an internal error."""
+    return [e.TextStreamed(step_id="s1", text=None, offset=0)]  # type: ignore[arg-type]

@@ -106,7 +106,7 @@ def choice_rows(form: Form, look: Look, *, armed: bool, locked: str, selected: i
             Span(f"{key}  ", "accent" if armed and not blocked else "muted"),
         )
         role = "muted" if blocked else "text"
-        label = f"{choice.label:<18} " if note else choice.label
+        label = f"{choice.label:<18}" if note else choice.label
         rows += wrap([Span(label, role), Span(note, "muted")], look.width, first=lead, rest=(Span(" " * 26),))
     return rows
 
@@ -161,38 +161,49 @@ class Drawn:
     shown_to: int  # last row of the object that is on the screen
 
 
-def draw(
-    form: Form, look: Look, *, position: str, armed: bool, draft: bool, room: int, scroll: int, seen: int,
-    selected: int, compact: bool, others: Sequence[Line] = (),
-) -> Drawn:  # fmt: skip
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where and in which state a prompt is drawn."""
+
+    room: int  # rows
+    compact: bool = False
+    position: str = ""  # `1 of 1`
+    others: Sequence[Line] = ()  # the other open questions
+    armed: bool = False
+    draft: bool = False  # the editor holds text
+    scroll: int = 0  # first row of the object in view
+    seen: int = 0  # rows of the object that were in view
+    selected: int = -1
+
+
+def draw(form: Form, look: Look, place: Place) -> Drawn:
     """Lay a prompt out in at most `room` rows; only its object scrolls."""
     content = form.object(look)
-    locked = locked_words(len(content), seen)
-    facts = form.facts(look)
-    gap = [] if compact else [BLANK]
-    if form.writing is not None:
-        choices: list[Line] = []
-        tail: list[Line] = []
-    elif compact:
-        choices = compact_choices(form, look, armed=armed, locked=locked)
-        tail = [last_row(form, look, armed=armed, draft=draft)]
-    else:
-        choices = choice_rows(form, look, armed=armed, locked=locked, selected=selected)
-        tail = [last_row(form, look, armed=armed, draft=draft)]
-    fixed = 1 + len(others) + len(gap) * (3 if facts else 2) + len(facts) + len(choices) + len(tail)
-    height = max(min(len(content), room - fixed), 1)
-    scroll = min(scroll, max(len(content) - height, 0))
-    window = content[scroll : scroll + height]
-    lines = [title_row(form, look, position), *others, *gap, *window]
-    lines += [*gap, *facts] if facts else []
-    lines += [*gap, *choices, *tail]
+    facts = [clip(row, look.width) for row in form.facts(look)] if place.compact else form.facts(look)
+    gap = [] if place.compact else [BLANK]
+    tail = (
+        [] if form.writing is not None else _tail(form, look, place, locked_words(len(content), place.seen))
+    )
+    fixed = 1 + len(place.others) + len(gap) * (3 if facts else 2) + len(facts) + len(tail)
+    height = max(min(len(content), place.room - fixed), 1)
+    scroll = min(place.scroll, max(len(content) - height, 0))
+    lines = [title_row(form, look, place.position), *place.others, *gap, *content[scroll : scroll + height]]
     if scroll + height < len(content):
         more = f"{len(content) - scroll - height} more rows"
-        at = 1 + len(others) + len(gap) + height - 1
-        lines[at] = with_right(
-            clip(lines[at], look.width - len(more) - 2), (Span(more, "attention"),), look.width
+        lines[-1] = with_right(
+            clip(lines[-1], look.width - len(more) - 2), (Span(more, "attention"),), look.width
         )
+    lines += [*gap, *facts] if facts else []
+    lines += [*gap, *tail] if tail else []
     return Drawn(lines=lines, object_rows=len(content), shown_to=scroll + height)
+
+
+def _tail(form: Form, look: Look, place: Place, locked: str) -> list[Line]:
+    if place.compact:
+        choices = compact_choices(form, look, armed=place.armed, locked=locked)
+    else:
+        choices = choice_rows(form, look, armed=place.armed, locked=locked, selected=place.selected)
+    return [*choices, last_row(form, look, armed=place.armed, draft=place.draft)]
 
 
 def locked_words(total: int, seen: int) -> str:

@@ -114,7 +114,8 @@ def _head(call: Call, expanded: bool, look: Look) -> list[Line]:
         gap = look.width - width_of(rows[0]) - width_of(right)
         rows[0] = (*rows[0], Span(" " * gap), *right)
     if len(rows) > OBJECT_ROWS and not expanded:
-        more = f"{look.glyphs.more} {words.count(len(rows) - OBJECT_ROWS, 'more line').replace('more lines', 'more lines')}, Ctrl+O show"
+        hidden = len(rows) - OBJECT_ROWS
+        more = f"{look.glyphs.more} {hidden} more lines, Ctrl+O show"
         rows = [*rows[:OBJECT_ROWS], (Span(" " * indent), Span(more, "muted"))]
     return rows
 
@@ -173,7 +174,7 @@ def _output(call: Call, expanded: bool, look: Look) -> list[Line]:
         return []
     tail = lines[-shown:]
     rows: list[Line] = []
-    if total > len(tail) and (expanded or not call.state == "succeeded"):
+    if total > len(tail) and (expanded or call.state != "succeeded"):
         text = f"{look.glyphs.earlier} {words.count(total - len(tail), 'earlier line')}"
         rows.append((Span("  "), Span(text, "muted")))
     bar = (Span("  "), Span(look.glyphs.output + " ", "rule"))

@@ -46,7 +46,7 @@ def untrusted(text: str, role: str = "text", *, strict: bool = False) -> list[Sp
     return [Span(part, "alarm" if marked else role) for part, marked in safe_text.parts(text, strict=strict)]
 
 
-_WORD = re.compile(r"\s*\S+|\s+")
+_WORD = re.compile(r" *[^ ]+| +")
 
 
 def breaks(text: str, width: int, first_width: int | None = None) -> list[int]:
@@ -86,7 +86,8 @@ def cut(spans: Sequence[Span], offsets: Sequence[int]) -> list[list[Span]]:
     """The spans cut at character offsets into rows."""
     rows: list[list[Span]] = [[]]
     at, pending = 0, list(offsets)
-    for text, role in spans:
+    for whole, role in spans:
+        text = whole
         while pending and pending[0] < at + len(text):
             split = pending.pop(0) - at
             if split:

@@ -25,5 +25,5 @@ class Look:
 
     @property
     def prose(self) -> int:
-        """Columns of running text: right margin 1, and never more than 100."""
-        return min(self.width - 1, 102)
+        """Columns of running text: never more than 100."""
+        return min(self.width, 102)

@@ -130,7 +130,7 @@ def _shows(spans: Sequence[Span], link: str) -> bool:
         if span.role != "link":
             break
         tail = span.text + tail
-    return tail == link or f"mailto:{tail}" == link
+    return link in (tail, f"mailto:{tail}")
 
 
 def _code(token: "Token", look: Look, indent: str) -> list[Line]:

@@ -22,7 +22,10 @@ def _welcome(block: blocks.Welcome, look: Look) -> list[Line]:
     head = [Span("agent-tui", "strong"), Span("  "), *untrusted(block.place, strict=True)]
     if block.branch:
         head += [Span("  branch "), *untrusted(block.branch, strict=True)]
-    text = "Say what you want done. It works in this directory, asks before anything risky, and every change can be taken back."
+    text = (
+        "Say what you want done. It works in this directory, asks before anything risky, "
+        "and every change can be taken back."
+    )
     hint = "  @ names a file     ! runs a command     / lists commands     ? help"
     return [
         *wrap(head, look.prose, first=_INDENT, rest=_INDENT),
@@ -57,13 +60,7 @@ def _reasoning(block: blocks.Reasoning, look: Look) -> list[Line]:
     mark = look.glyphs.thought + " "
     if block.live:
         passed = words.clock(look.now - block.at) if block.at else ""
-        return [
-            (
-                Span(f"{mark}thinking {look.glyphs.more} {passed}", "muted"),
-                *(() if not block.expanded else ()),
-            ),
-            *_thoughts(block, look),
-        ]
+        return [(Span(f"{mark}thinking {look.glyphs.more} {passed}", "muted"),), *_thoughts(block, look)]
     facts = [f"{mark}thought for {block.seconds:.0f} s"]
     if block.tokens:
         facts.append(f"{words.tokens(block.tokens)} tokens")
@@ -114,13 +111,12 @@ def _compaction(block: blocks.Compaction, look: Look) -> list[Line]:
     separator = own_words(" · ", look.glyphs)
     if block.failed:
         text = f"compaction failed{separator}the view is as before"
-        rows = wrap(
+        return wrap(
             [Span(text), *untrusted(f": {block.detail}" if block.detail else "")],
             look.width,
             first=(Span(look.glyphs.notice + " ", "attention"),),
             rest=_INDENT,
         )
-        return rows
     arrow = "->" if look.glyphs.ascii else "→"
     head = f"compacted{separator}view {words.tokens(block.before)} {arrow} {words.tokens(block.after)} tokens"
     rows = wrap([Span(head)], look.width, first=(Span(look.glyphs.compacted + " ", "accent"),), rest=_INDENT)

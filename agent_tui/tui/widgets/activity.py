@@ -69,17 +69,15 @@ def _left(state: State, moment: Moment, glyphs: Glyphs) -> str:
     text = _what(state, moment, glyphs)
     if moment.scrolled:
         first = text.split(" · ")[0]
-        return (
-            f"{first} · {words.count(moment.new_lines, 'new line')} below"
-            if moment.new_lines
-            else f"{first} · scrolled up"
-        )
+        below = words.count(moment.new_lines, "new line") + " below" if moment.new_lines else "scrolled up"
+        return f"{first} · {below}"
     return text
 
 
 def _what(state: State, moment: Moment, glyphs: Glyphs) -> str:
     if state.stopping_at:
-        return f"{_spin(moment, glyphs)} stopping · {_commands(state)}{words.clock(moment.now - state.stopping_at)}"
+        passed = words.clock(moment.now - state.stopping_at)
+        return f"{_spin(moment, glyphs)} stopping · {_commands(state)}{passed}"
     if state.open_questions:
         return _waiting(state, moment)
     if state.retry is not None:
@@ -127,9 +125,9 @@ def _working(state: State, moment: Moment, glyphs: Glyphs) -> str:
     parts = [f"{_spin(moment, glyphs)} {verb}"]
     undo = state.status.undo
     if undo is not None and undo.state == "importing" and undo.total_files and not state.running:
-        parts = [
-            f"{_spin(moment, glyphs)} first checkpoint {bar(undo.done_files, undo.total_files, glyphs)} of {words.count(undo.total_files, 'file')}"
-        ]
+        shown = bar(undo.done_files, undo.total_files, glyphs)
+        files = words.count(undo.total_files, "file")
+        parts = [f"{_spin(moment, glyphs)} first checkpoint {shown} of {files}"]
     if moment.width > 60 and state.step:
         parts.append(f"step {state.step}")
     parts.append(words.clock(moment.now - state.turn_started_at))
@@ -140,7 +138,8 @@ def bar(done: int, total: int, glyphs: Glyphs) -> str:
     """`▕█████░░░░▏ 52%`."""
     share = min(done / total, 1.0) if total else 0.0
     full = round(share * BAR_CELLS)
-    return f"{glyphs.bar_left}{glyphs.bar_full * full}{glyphs.bar_empty * (BAR_CELLS - full)}{glyphs.bar_right} {share:.0%}"
+    cells = glyphs.bar_full * full + glyphs.bar_empty * (BAR_CELLS - full)
+    return f"{glyphs.bar_left}{cells}{glyphs.bar_right} {share:.0%}"
 
 
 def _spin(moment: Moment, glyphs: Glyphs) -> str:

@@ -100,11 +100,12 @@ class Prompt(Vertical, can_focus=True):
             return None
         look = self._look(self.size.width or self.app.size.width)
         writing = self.form.writing
-        drawn = forms.draw(
-            self.form, look, position=self._position, armed=self.armed, draft=self.draft,
-            room=self._room - (4 if writing else 0), scroll=self._scroll, seen=self._seen,
-            selected=self._selected, compact=self._compact, others=self._others,
+        place = forms.Place(
+            room=self._room - (4 if writing else 0), compact=self._compact, position=self._position,
+            others=self._others, armed=self.armed, draft=self.draft, scroll=self._scroll, seen=self._seen,
+            selected=self._selected,
         )  # fmt: skip
+        drawn = forms.draw(self.form, look, place)
         if drawn.shown_to > self._seen:
             self._seen = drawn.shown_to
             if self._seen >= drawn.object_rows > 0:

@@ -21,7 +21,9 @@ class PlainTextArea(TextArea):
         scrollbar-size: 0 0;
         & .text-area--cursor { color: $background; background: $foreground; text-style: none; }
     }
-    PlainTextArea:ansi { & .text-area--cursor { color: ansi_default; background: ansi_default; text-style: reverse; } }
+    PlainTextArea:ansi .text-area--cursor {
+        color: ansi_default; background: ansi_default; text-style: reverse;
+    }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+underscore", "undo", show=False),

@@ -1,0 +1,12 @@
+"""How the interface looks in this terminal, decided once before the first paint."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """Theme and glyphs; `typed` is what was typed before the screen was there."""
+
+    theme: str = "dark"
+    ascii_only: bool = False
+    typed: str = ""

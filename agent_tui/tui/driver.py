@@ -1,0 +1,80 @@
+"""The terminal's modes: set in one place, and put back in one place on every way out.
+
+The toolkit's driver does most of it; this adds what it forgets (pixel mouse reports), the title,
+modifyOtherKeys for terminals without the kitty protocol, and the keys its table lacks.
+"""
+
+import contextlib
+import termios
+from enum import Enum
+from typing import Any
+
+from textual import _ansi_sequences
+from textual.drivers.linux_driver import LinuxDriver
+
+# Everything that may be on, off; mouse first, so that no report lands on a prompt that echoes.
+RESET = (
+    "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1016l"  # mouse
+    "\x1b[?1004l\x1b[?2004l\x1b[?2048l\x1b[?2026l\x1b[?7h"  # focus, paste, size reports, sync, wrap
+    "\x1b[>4m\x1b[<u\x1b[?1049l\x1b[?25h\x1b[0m"  # keyboard protocols, alternate screen, cursor
+)
+_PUSH_TITLE, _POP_TITLE = "\x1b[22;0t", "\x1b[23;0t"
+_MODIFY_KEYS, _PLAIN_KEYS = "\x1b[>4;1m", "\x1b[>4m"
+_NO_PIXELS = "\x1b[?1016l"
+
+
+class _MoreKeys(Enum):
+    ALT_ENTER = "alt+enter"
+
+
+_SEQUENCES = {
+    "\x1b\r": _MoreKeys.ALT_ENTER,  # the table reads it as Enter, which would send the message
+    "\x1b\n": _MoreKeys.ALT_ENTER,
+}
+
+
+def add_keys() -> None:
+    """Teach the toolkit's table the sequences of screens.md 5.4; harmless when done twice."""
+    table: dict[str, Any] = _ansi_sequences.ANSI_SEQUENCES_KEYS  # type: ignore[assignment]  # a dict at run time
+    table.update({sequence: (key,) for sequence, key in _SEQUENCES.items()})
+
+
+class AgentDriver(LinuxDriver):
+    """The toolkit's driver with our modes."""
+
+    def start_application_mode(self) -> None:
+        super().start_application_mode()  # type: ignore[no-untyped-call]  # the toolkit's
+        self.write(_PUSH_TITLE + _MODIFY_KEYS)
+        self.flush()
+
+    def stop_application_mode(self) -> None:
+        self.write(_PLAIN_KEYS + _POP_TITLE)
+        with contextlib.suppress(OSError):  # the terminal may be gone (SIGHUP)
+            super().stop_application_mode()
+
+    def set_mouse(self, on: bool) -> None:
+        """Switch mouse reports at once."""
+        if on:
+            self._mouse = True
+            self._enable_mouse_support()
+        else:
+            self._disable_mouse_support()
+            self._mouse = False
+
+    def _disable_mouse_support(self) -> None:
+        if self._mouse:
+            self.write(_NO_PIXELS)
+        super()._disable_mouse_support()
+
+    def _enable_mouse_pixels(self) -> None:
+        """Cells are what we use."""
+
+
+def stty_state(descriptor: int) -> str:
+    """The line settings of a terminal in the form of `stty -g`."""
+    flags = termios.tcgetattr(descriptor)
+    head = ":".join(f"{flag:x}" for flag in flags[:4])
+    characters = ":".join(
+        f"{character[0] if isinstance(character, bytes) else character:x}" for character in flags[6]
+    )
+    return f"{head}:{characters}"

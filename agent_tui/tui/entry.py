@@ -1,0 +1,68 @@
+"""Starts the interface on a terminal, and leaves the terminal as it was.
+
+`run(start, config, …)` owns the event loop. `start` is awaited after the first paint and returns
+the engine: the screen is there before stores are opened and model SDKs are imported. Keys typed
+until then are in the draft, a message sent early is delivered once the engine is up. The exit code
+is returned; what `start` raises as `AgentError`, and any internal error, is raised again after the
+terminal was restored, for the command line to print.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from agent_tui.engine.types import Config
+from agent_tui.tui.chosen import Chosen
+from agent_tui.tui.probe import Answers, Probe, wants_ascii
+from context.items import Image
+
+if TYPE_CHECKING:
+    from agent_tui.tui.app import AgentApp
+    from agent_tui.tui.link import Start
+
+
+def run(
+    start: "Start", config: Config, *, initial_prompt: str | None = None, images: Sequence[Image] = ()
+) -> int:
+    """Run the interface to its end; 0, or 130 and 143 after SIGINT and SIGTERM."""
+    descriptor = sys.__stdin__.fileno() if sys.__stdin__ is not None else 0
+    probe = Probe(descriptor)
+    os.environ.setdefault("ESCDELAY", "100")
+    from agent_tui.tui.app import AgentApp
+
+    look = chosen_look(config, probe.answers())
+    app = AgentApp(start, config, initial_prompt=initial_prompt, images=images, look=look)
+    return on_terminal(app, descriptor)
+
+
+def on_terminal(app: "AgentApp", descriptor: int) -> int:
+    """Run the app between a guardian and the words for the scrollback."""
+    from agent_tui.tui import driver, leaving
+    from agent_tui.tui.guardian import Guardian
+
+    driver.add_keys()
+    app.guardian = Guardian(descriptor)
+    try:
+        code = app.run(mouse=app.config.interface.get("mouse", "true") != "false")
+    finally:
+        app.guardian.dismiss()
+    leaving.write(app.session)
+    if app.failure is not None:
+        raise app.failure
+    return code if code is not None else app.return_code or 0
+
+
+def chosen_look(config: Config, answers: Answers) -> Chosen:
+    """Theme and glyphs from settings, environment and what the terminal said."""
+    from agent_tui.tui import themes
+
+    settings = config.interface
+    locale = os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or ""
+    return Chosen(
+        theme=themes.chosen(settings.get("theme", "auto"), answers.background_is_dark),
+        ascii_only=wants_ascii(
+            settings.get("glyphs", "auto"), os.environ.get("TERM", ""), locale, answers.glyphs_fit
+        ),
+        typed=answers.typed,
+    )

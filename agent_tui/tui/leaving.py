@@ -1,0 +1,27 @@
+"""What stays in the shell's scrollback: the last answer, and how to go on (screens.md 3.9)."""
+
+import sys
+
+from agent_tui.tui import words
+from agent_tui.tui.safe_text import visible
+from agent_tui.tui.state import State
+
+
+def text(session: State) -> str:
+    """The words; empty when there was no session."""
+    if not session.session_id:
+        return ""
+    parts = [visible(session.last_answer).strip() + "\n"] if session.last_answer.strip() else []
+    changed = len(session.changed_paths)
+    facts = f" · {words.count(changed, 'file')} changed" if changed else ""
+    parts.append(f"agent-tui: session {session.session_id} kept{facts}")
+    parts.append(f"  continue   agent-tui resume {session.session_id}")
+    if session.first_checkpoint and changed:
+        parts.append(f"  take back  agent-tui rollback {session.first_checkpoint}")
+    return "\n".join(parts) + "\n"
+
+
+def write(session: State) -> None:
+    """To stdout, after the screen was left."""
+    sys.stdout.write(text(session))
+    sys.stdout.flush()

@@ -1,0 +1,86 @@
+"""What the terminal answers before the first paint: its background, and how wide our glyphs are.
+
+The questions are written at once and read after the toolkit was imported, so that the answer costs
+no time. Keys that were typed meanwhile are kept for the draft.
+"""
+
+import os
+import re
+import select
+import termios
+import time
+import tty
+from dataclasses import dataclass
+
+WAIT_S = 0.1
+FAR_WAIT_S = 0.6  # over ssh: an answer that comes later would be read as keys
+REST_S = 0.03  # for the rest of an answer that began to arrive
+_BACKGROUND = re.compile(rb"\x1b\]11;rgb:([0-9a-fA-F]+)/([0-9a-fA-F]+)/([0-9a-fA-F]+)(?:\x07|\x1b\\)")
+_COLUMN = re.compile(rb"\x1b\[(\d+);(\d+)R")
+_ATTRIBUTES = re.compile(rb"\x1b\[\?[\d;]*c")
+_ESCAPES = re.compile(
+    rb"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b\[[0-9;?]*[A-Za-z~]?|\x1b.?|[\x00-\x09\x0b-\x1f\x7f]"
+)
+_GLYPHS = "○─"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """None where the terminal did not answer."""
+
+    background_is_dark: bool | None = None
+    glyphs_fit: bool | None = None
+    typed: str = ""
+
+
+class Probe:
+    """Asks on construction; `answers` waits for what is left of the time."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._before = termios.tcgetattr(descriptor)
+        self._asked_at = time.monotonic()
+        self._data = b""
+        self._wait_s = FAR_WAIT_S if os.environ.get("SSH_CONNECTION") else WAIT_S
+        tty.setcbreak(descriptor, termios.TCSANOW)
+        question = f"\r{_GLYPHS}\x1b[6n\r\x1b[K\x1b]11;?\x07\x1b[c"
+        os.write(descriptor, question.encode())
+
+    def answers(self) -> Answers:
+        """Read what came; the line settings are as they were before."""
+        try:
+            while (
+                not _ATTRIBUTES.search(self._data)
+                and (left := self._asked_at + WAIT_S - time.monotonic()) > 0
+            ):
+                if not select.select([self._descriptor], [], [], left)[0]:
+                    break
+                self._data += os.read(self._descriptor, 4_096)
+        finally:
+            termios.tcsetattr(self._descriptor, termios.TCSANOW, self._before)
+        return parsed(self._data)
+
+
+def parsed(data: bytes) -> Answers:
+    """What the bytes of a terminal say."""
+    background = _BACKGROUND.search(data)
+    column = _COLUMN.search(data)
+    typed = _ESCAPES.sub(b"", _COLUMN.sub(b"", _ATTRIBUTES.sub(b"", _BACKGROUND.sub(b"", data))))
+    return Answers(
+        background_is_dark=None if background is None else _luminance(background) < 0.5,
+        glyphs_fit=None if column is None else int(column[2]) == len(_GLYPHS) + 1,
+        typed=typed.decode("utf-8", errors="ignore"),
+    )
+
+
+def _luminance(found: "re.Match[bytes]") -> float:
+    red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in found.groups())
+    return float(0.2126 * red + 0.7152 * green + 0.0722 * blue)
+
+
+def wants_ascii(setting: str, term: str, locale: str, fits: bool | None) -> bool:
+    """Whether glyphs have to be ASCII (screens.md 4.1)."""
+    if setting in ("ascii", "unicode"):
+        return setting == "ascii"
+    plain = "utf" not in locale.lower().replace("-", "")
+    return plain or term in ("linux", "dumb", "unknown", "") or fits is False

@@ -1,0 +1,154 @@
+"""A program on a real pseudo-terminal, its screen read through a terminal emulator."""
+
+import contextlib
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import termios
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import pyte
+
+PATIENCE_S = 8.0
+
+
+class _Screen(pyte.HistoryScreen):
+    """The emulator, deaf to what it does not know."""
+
+    def report_device_status(self, mode: int = 0, **kwargs: object) -> None:
+        """Answers come from `Tty`, which decides what this terminal can do."""
+
+    def report_device_attributes(self, mode: int = 0, **kwargs: object) -> None:
+        """As above."""
+
+
+class Tty:
+    """One program; `data` is every byte it wrote."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        columns: int = 80,
+        rows: int = 24,
+        cwd: str = "/",
+        answers: bool = True,
+    ) -> None:
+        self.data = b""
+        self.code: int | None = None
+        self._screen = _Screen(columns, rows)
+        self._stream = pyte.ByteStream(self._screen)
+        self._answers = answers
+        self.pid, self._fd = pty.fork()
+        if self.pid == 0:  # the child: nothing but exec
+            os.chdir(cwd)
+            os.execvpe(argv[0], list(argv), dict(env))
+        self.resize(columns, rows)
+
+    # --- the screen ----------------------------------------------------------------------------
+
+    @property
+    def lines(self) -> list[str]:
+        """The rows of the screen, blanks at the right cut off."""
+        return [row.rstrip() for row in self._screen.display]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    @property
+    def cursor(self) -> tuple[int, int]:
+        """Column and row, from 0."""
+        return self._screen.cursor.x, self._screen.cursor.y
+
+    def pump(self, seconds: float = 0.02) -> bool:
+        """Take in what the program wrote; False at its end."""
+        ready, _, _ = select.select([self._fd], [], [], seconds)
+        if not ready:
+            return True
+        try:
+            piece = os.read(self._fd, 65_536)
+        except OSError:
+            return False
+        self.data += piece
+        self._stream.feed(piece.replace(b"\x1b[>4;1m", b"").replace(b"\x1b[>4m", b""))
+        if self._answers:
+            self._answer(piece)
+        return bool(piece)
+
+    def _answer(self, piece: bytes) -> None:
+        if b"\x1b[6n" in piece:
+            os.write(self._fd, b"\x1b[1;3R")
+        if b"\x1b]11;?" in piece:
+            os.write(self._fd, b"\x1b]11;rgb:1414/1616/1a1a\x07")
+        if b"\x1b[c" in piece:
+            os.write(self._fd, b"\x1b[?62;22c")
+
+    def until(self, wanted: str | Callable[["Tty"], bool], seconds: float = PATIENCE_S) -> None:
+        """Wait until a text is on the screen, or a condition holds."""
+        holds = (lambda: wanted in self.text) if isinstance(wanted, str) else (lambda: wanted(self))
+        end = time.monotonic() + seconds
+        while not holds():
+            if time.monotonic() > end or not self.pump():
+                raise AssertionError(f"{wanted!r} did not come; the screen is:\n{self.text}")
+
+    def settle(self, quiet_s: float = 0.15) -> None:
+        """Wait until nothing is written for a while."""
+        last, since = len(self.data), time.monotonic()
+        while time.monotonic() - since < quiet_s:
+            if not self.pump(0.03):
+                return
+            if len(self.data) != last:
+                last, since = len(self.data), time.monotonic()
+
+    # --- the person ----------------------------------------------------------------------------
+
+    def send(self, text: str | bytes) -> None:
+        os.write(self._fd, text.encode() if isinstance(text, str) else text)
+
+    def paste(self, text: str) -> None:
+        data = b"\x1b[200~" + text.encode() + b"\x1b[201~"
+        while data:
+            _, ready, _ = select.select([], [self._fd], [], 0.05)
+            if ready:
+                data = data[os.write(self._fd, data[:4_096]) :]
+            self.pump(0)
+
+    def resize(self, columns: int, rows: int) -> None:
+        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self._screen.resize(rows, columns)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGWINCH)
+
+    def signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    # --- the end -------------------------------------------------------------------------------
+
+    def wait(self, seconds: float = PATIENCE_S) -> int:
+        """Wait for the end; the exit code, negative for a signal."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.pump()
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.code = os.waitstatus_to_exitcode(status)
+                self.settle(0.1)
+                return self.code
+        raise AssertionError(f"it did not end; the screen is:\n{self.text}")
+
+    def line_settings(self) -> list[object]:
+        return termios.tcgetattr(self._fd)
+
+    def close(self) -> None:
+        if self.code is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(self.pid, 0)
+        os.close(self._fd)
