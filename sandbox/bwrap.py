@@ -5,7 +5,7 @@ hidden in it, then kernel files, temporary places, the home, the workspace, and 
 close what the workspace opened.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -46,7 +46,19 @@ class Host:
     kernel: tuple[str, ...]  # entries of /proc to be covered
     resolver: str | None = None  # below /run, needed when the network is on
     settings: str = ""  # our read-only directory for commands
-    covers: tuple[Mount, ...] = ()  # laid over workspace and grants: secrets, our own state
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layers:
+    """What is laid over the workspace, in this order; each closes or opens what came before."""
+
+    granted: tuple[Mount, ...] = ()  # roots, and what may be read
+    pins: tuple[Mount, ...] = ()  # protected paths
+    approved: tuple[Mount, ...] = ()  # what a person let this command write, protected or not
+    covers: tuple[Mount, ...] = ()  # secrets of the home, our own state
+
+    def __iter__(self) -> Iterator[Mount]:
+        return iter((*self.granted, *self.pins, *self.approved, *self.covers))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,19 +92,11 @@ def option(mount: Mount) -> list[str]:
     return [mount.kind.value, mount.target]
 
 
-def _workspace(policy: Policy, host: Host, pins: Sequence[Mount], granted: Sequence[Mount]) -> list[Mount]:
-    workspace = str(policy.workspace)
-    kind = Kind.WRITE if policy.mode is Mode.WORKSPACE_WRITE else Kind.READ
-    opened = Mount(kind=kind, source=workspace, target=workspace)
-    return [*host.home_parts, opened, *granted, *pins, *host.covers]
-
-
 def arguments(
     policy: Policy,
     host: Host,
     *,
-    pins: Sequence[Mount],
-    granted: Sequence[Mount],
+    layers: Layers,
     cwd: Path,
     fds: Fds,
     new_session: bool,
@@ -108,7 +112,10 @@ def arguments(
         words += option(mount)
     words += _kernel(host)
     words += _temporary(policy, host)
-    for mount in _workspace(policy, host, pins, granted):
+    workspace = str(policy.workspace)
+    kind = Kind.WRITE if policy.mode is Mode.WORKSPACE_WRITE else Kind.READ
+    opened = Mount(kind=kind, source=workspace, target=workspace)
+    for mount in (*host.home_parts, opened, *layers):
         words += option(mount)
     # last: the mount points above had to be made in them
     words += ["--remount-ro", host.home] if host.home else []

@@ -48,7 +48,7 @@ _TOOLCHAIN_VARIABLES = (
     "VIRTUAL_ENV",
 )
 # written by tools beside ~/.cache; they lead into the private cache, so they last and stay inside
-_PRIVATE = """
+PRIVATE = """
 .config .local/state .npm .node-gyp .yarn .pnpm-store .gradle .m2 .ivy2 .sbt .nuget .composer .gem .bundle
 .stack .cabal .ipython .jupyter .keras .ccache .java .terraform.d .cpan
 """.split()
@@ -151,7 +151,7 @@ def private_cache(path: Path) -> Path:
         return path
     private_dir(path.parent)
     made = Path(tempfile.mkdtemp(prefix="new-", dir=path.parent))
-    for name in _PRIVATE:
+    for name in PRIVATE:
         (made / "home" / name).mkdir(mode=0o700, parents=True)
     try:
         made.rename(path)
@@ -177,26 +177,26 @@ def _home_parts(
     parts = [Mount(kind=Kind.TMPFS, target=str(home_dir))]
     parts += [_toolchain(place) for place in _toolchains(home_dir, state_dir, named)]
     parts.append(Mount(kind=Kind.WRITE, source=str(cache_dir), target=str(home_dir / ".cache")))
-    for name in _PRIVATE:
+    for name in PRIVATE:
         source = "../" * name.count("/") + ".cache/home/" + name
         parts.append(Mount(kind=Kind.LINK, source=source, target=str(home_dir / name)))
     parts.append(Mount(kind=Kind.LINK, source=f"{INSIDE}/gitconfig", target=str(home_dir / ".gitconfig")))
     return tuple(parts)
 
 
-def covers_of(policy: Policy, home_dir: Path, cache_dir: Path) -> list[Mount]:
+def covers_of(policy: Policy, home_dir: Path, cache_dir: Path) -> tuple[Mount, ...]:
     """Covers over our own state, and over secrets of the home where a visible root shows the home."""
     roots = (policy.workspace, *policy.extra_roots, *policy.readable, *policy.writable)
     ours = [cover(policy.state_dir)] if any(policy.state_dir.is_relative_to(root) for root in roots) else []
     if not any(home_dir.is_relative_to(root) for root in roots):
-        return ours
+        return tuple(ours)
     named = {root for root in roots if root != home_dir and root.is_relative_to(home_dir)}
     places = [home_dir / name for name in SECRET_PLACES]
     shown = [place for place in places if place.exists() and not any(place.is_relative_to(r) for r in named)]
     covers = ours + [cover(place) for place in shown if not place.is_symlink()]
     if home_dir.is_relative_to(policy.workspace):
         covers.append(Mount(kind=Kind.WRITE, source=str(cache_dir), target=str(home_dir / ".cache")))
-    return covers
+    return tuple(covers)
 
 
 def _toolchain(place: Path) -> Mount:
@@ -226,5 +226,4 @@ def look(policy: Policy, home_dir: Path, cache_dir: Path, environ: Mapping[str, 
         home_parts=home_parts(policy, home_dir, cache_dir, environ),
         kernel=kernel(),
         resolver=resolver() if policy.network else None,
-        covers=tuple(covers_of(policy, home_dir, cache_dir)),
     )

@@ -200,8 +200,7 @@ def _bwrap_words(request: _Request, ready: Preparation) -> list[str]:
     return arguments(
         request.policy,
         ready.host,
-        pins=ready.pins.mounts,
-        granted=ready.granted,
+        layers=ready.layers,
         cwd=request.cwd,
         fds=_FDS,
         new_session=not request.tty,

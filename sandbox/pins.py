@@ -67,13 +67,14 @@ class Pins:
     stand_ins: list[StandIn] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     repository: Repository | None = None
+    approved: tuple[Path, ...] = ()  # may be written for once, so a missing one gets no stand-in
     lane: Repository | None = None  # the same, when it was opened for git to write
 
 
 def collect(policy: Policy, home: Path, empty_file: Path) -> Pins:
     """Everything to be laid over the workspace; looks at the file system, changes nothing."""
     found = survey.recent(policy.workspace)
-    pins = Pins()
+    pins = Pins(approved=policy.writable)
     if policy.mode is Mode.WORKSPACE_WRITE:
         pins.repository = repository.find(policy.workspace)
         _pin_git(pins, policy)
@@ -191,6 +192,8 @@ def _pin(pins: Pins, place: Path, *, directory: bool = False, content: bytes = b
 
 
 def _stand_in(pins: Pins, wanted: StandIn) -> None:
+    if any(wanted.path.is_relative_to(path) for path in pins.approved):
+        return
     pins.stand_ins.append(wanted)
     pins.mounts.append(Mount(kind=Kind.READ, source=str(wanted.path), target=str(wanted.path)))
 

@@ -2,12 +2,12 @@
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sandbox import git_settings, host, pins, repository
-from sandbox.bwrap import Host, Kind, Mount
+from sandbox.bwrap import Host, Kind, Layers, Mount
 from sandbox.errors import SandboxError
 from sandbox.pins import Pins
 from sandbox.placeholders import Placeholders, StandIn
@@ -22,7 +22,7 @@ class Preparation:
     policy: Policy
     host: Host
     pins: Pins
-    granted: tuple[Mount, ...]
+    layers: Layers
     checked: tuple[Mount, ...]  # sources that another command might exchange while bwrap starts
     placeholders: Placeholders | None
     gitlinks: frozenset[str]
@@ -41,26 +41,36 @@ def prepare(policy: Policy, environ: Mapping[str, str]) -> Preparation:
     """Look at the machine and the workspace; raises `SandboxError` for an impossible policy."""
     home_dir = host.home(environ)
     _check(policy)
+    try:
+        return _gather(policy, home_dir, environ)
+    except OSError as error:
+        raise SandboxError(f"sandbox: cannot prepare `{error.filename}`: {error.strerror}") from error
+
+
+def _gather(policy: Policy, home_dir: Path, environ: Mapping[str, str]) -> Preparation:
     places = Places.of(policy)
     host.private_dir(places.settings)
     host.private_cache(places.cache)
     empty_file = places.settings / "empty"
     if not empty_file.exists():
         empty_file.touch(mode=0o444)
-    granted = tuple(_granted(policy))
     facts = host.look(policy, home_dir, places.cache, environ)
     found, placeholders, others = _pin(policy, home_dir, empty_file)
     git_settings.write_copy(places.settings, home_dir, pins.stand_in_names(found.stand_ins, policy.workspace))
+    layers = Layers(
+        granted=_grants(Kind.READ, policy.readable) + _grants(Kind.WRITE, policy.extra_roots),
+        pins=tuple(found.mounts),
+        approved=_grants(Kind.WRITE, [path for path in policy.writable if _needs_mount(path, policy)]),
+        covers=host.covers_of(policy, home_dir, places.cache),
+    )
     return Preparation(
         policy=policy,
         host=replace(facts, settings=str(places.settings)),
         pins=found,
-        granted=granted,
-        checked=(*granted, *(each for each in found.mounts if others and each.identity)),
+        layers=layers,
+        checked=(*layers.granted, *layers.approved, *(layers.pins if others else ())),
         placeholders=placeholders,
-        gitlinks=frozenset(repository.gitlinks(found.repository))
-        if lane and found.repository
-        else frozenset(),
+        gitlinks=frozenset(repository.gitlinks(found.lane)) if found.lane else frozenset(),
     )
 
 
@@ -101,9 +111,13 @@ class Places:
         return cls(settings=base / "settings" / name, cache=base / "caches" / name)
 
 
-def _granted(policy: Policy) -> list[Mount]:
-    found = [_grant(Kind.READ, path) for path in policy.readable]
-    return found + [_grant(Kind.WRITE, path) for path in (*policy.extra_roots, *policy.writable)]
+def _needs_mount(path: Path, policy: Policy) -> bool:
+    """A missing path of the workspace is simply not protected, so that the command can make it."""
+    return not path.is_relative_to(policy.workspace) or path.exists()
+
+
+def _grants(kind: Kind, paths: Iterable[Path]) -> tuple[Mount, ...]:
+    return tuple(_grant(kind, path) for path in paths)
 
 
 def _grant(kind: Kind, path: Path) -> Mount:

@@ -121,8 +121,7 @@ def _trial(path: str, state_dir: Path, environ: Mapping[str, str]) -> str | None
         words = arguments(
             policy,
             ready.host,
-            pins=ready.pins.mounts,
-            granted=(),
+            layers=ready.layers,
             cwd=policy.workspace,
             fds=Fds(seccomp=filter_fd, status=status_fd, block=block_read),
             new_session=True,
