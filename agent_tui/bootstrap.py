@@ -9,15 +9,16 @@ import asyncio
 import os
 import tempfile
 import time
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent_tui.config.layers import ENVIRONMENT, FLAG, Settings
 from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, choose, route_to
 from agent_tui.engine.commands import Command, Engine, Submit
-from agent_tui.engine.types import Config, ModelChoice, SandboxStatus
+from agent_tui.engine.types import ApprovalPolicy, Config, ModelChoice, SandboxStatus
 from agent_tui.errors import SessionBusyError, UnavailableError, UsageError
 from agent_tui.models.base import Model
 from context.items import Image
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from checkpoints.index import SessionPlace
 
 NEWEST = "newest"
+CLOSE_S = 1.0  # for an engine to let go once its front end has ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,18 +275,7 @@ def run_headless(start: Start, job: "Job") -> int:
 async def _headless(start: Start, job: "Job") -> int:
     from agent_tui.headless.one_shot import OneShot
 
-    opened = await open_engine(start)
-    shot = asyncio.create_task(OneShot(opened.engine, job).run())
-    await asyncio.sleep(0)  # it subscribes before the first event
-    opened.serve()
-    assert opened.serving is not None
-    await asyncio.wait({shot, opened.serving}, return_when=asyncio.FIRST_COMPLETED)
-    if opened.serving.done() and opened.serving.exception() is not None:
-        shot.cancel()
-        await opened.serving
-    code = await shot
-    await asyncio.wait({opened.serving}, timeout=1)
-    return code
+    return await _driven(start, lambda opened: OneShot(opened.engine, job).run())
 
 
 def run_interface(start: Start, *, prompt: str, images: tuple[Image, ...], plain: bool) -> int:
@@ -308,12 +299,53 @@ def run_interface(start: Start, *, prompt: str, images: tuple[Image, ...], plain
 async def _line_mode(start: Start, prompt: str) -> int:
     from agent_tui.plain.app import run
 
+    return await _driven(
+        start, lambda opened: run(opened.engine, opened.config, initial_prompt=prompt or None)
+    )
+
+
+def run_demo(settings: Settings, *, unattended: bool, plain: bool) -> int:
+    """The guided run, on a copy and with a state directory that go when it ends."""
+    from agent_tui.models.demo import PROMPT, copy_sample
+
+    with tempfile.TemporaryDirectory(prefix="agent-tui-demo-", ignore_cleanup_errors=True) as scratch:
+        project = copy_sample(Path(scratch)).resolve()
+        config = Config(
+            workspace=project,
+            state_dir=Path(scratch).resolve() / "state",
+            config_dir=settings.config_dir,
+            model=choose(f"{DEMO}/scripted", settings, {}),
+            approval=ApprovalPolicy.UNTRUSTED,
+            require_checkpoints=True,
+        )
+        start = Start(config=config, settings=settings)
+        if unattended:
+            return asyncio.run(_guided(start, PROMPT))
+        return run_interface(start, prompt=PROMPT, images=(), plain=plain)
+
+
+async def _guided(start: Start, prompt: str) -> int:
+    from agent_tui.headless.guided import Guided
+
+    return await _driven(start, lambda opened: Guided(opened.engine, opened.config.workspace, prompt).run())
+
+
+async def _driven(start: Start, drive: Callable[[Opened], Coroutine[Any, Any, int]]) -> int:
+    """A front end and its engine side by side; whichever fails first ends both."""
     opened = await open_engine(start)
+    driving = asyncio.create_task(drive(opened))
+    await asyncio.sleep(0)  # it subscribes before the first event
     opened.serve()
-    code = await run(opened.engine, opened.config, initial_prompt=prompt or None)
     assert opened.serving is not None
-    await asyncio.wait({opened.serving}, timeout=1)
-    return code
+    await asyncio.wait({driving, opened.serving}, return_when=asyncio.FIRST_COMPLETED)
+    if opened.serving.done() and opened.serving.exception() is not None:
+        driving.cancel()
+        await opened.serving
+    try:
+        return await driving
+    finally:
+        await asyncio.wait({opened.serving}, timeout=CLOSE_S)
+        opened.serving.cancel()
 
 
 # --- looking ---------------------------------------------------------------------------------------
