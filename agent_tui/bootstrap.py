@@ -313,7 +313,7 @@ def run_demo(settings: Settings, *, unattended: bool, plain: bool) -> int:
         config = Config(
             workspace=project,
             state_dir=Path(scratch).resolve() / "state",
-            config_dir=settings.config_dir,
+            config_dir=Path(scratch).resolve() / "config",
             model=choose(f"{DEMO}/scripted", settings, {}),
             approval=ApprovalPolicy.UNTRUSTED,
             require_checkpoints=True,

@@ -105,6 +105,6 @@ def tree_digest(directory: Path) -> str:
         for name in sorted(files):
             path = Path(folder) / name
             mode = path.lstat().st_mode
-            content = os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
+            content = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
             digest.update(f"{path.relative_to(directory)}\0{mode:o}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()[:16]

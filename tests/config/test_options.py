@@ -1,0 +1,55 @@
+"""The option table is whole and consistent."""
+
+from agent_tui.config.options import EXEC_OPTIONS, OPTIONS, RUN_OPTIONS, Option, by_name, find
+from agent_tui.config.values import BadValueError, from_text
+
+
+def test_every_option_has_a_key_and_a_variable_of_its_own() -> None:
+    variables = [option.environment for option in OPTIONS if option.environment]
+    assert len(set(variables)) == len(variables)
+    assert all(find(option.key) is option for option in OPTIONS if "*" not in option.key)
+
+
+def test_defaults_are_values_of_their_option() -> None:
+    for option in OPTIONS:
+        if option.choices and option.default is not None:
+            assert option.default in option.choices
+        if option.kind == "flag" and option in RUN_OPTIONS + EXEC_OPTIONS:
+            assert option.default is False
+        if option.strictest and option.choices:
+            assert set(option.strictest) == set(option.choices)
+
+
+def test_a_tightening_option_can_be_ranked() -> None:
+    for option in OPTIONS:
+        if option.project == "tighten":
+            assert option.strictest or option.kind in ("integer", "number"), option.name
+
+
+def test_product_options_are_all_there() -> None:
+    flags = {flag for option in RUN_OPTIONS + EXEC_OPTIONS for flag in option.flags}
+    wanted = (
+        "-m --model --base-url -C --cd --add-dir -s --sandbox --network -a --approval --profile -i --image"
+        " --ephemeral --no-checkpoints --require-checkpoints --verify --max-turns --max-tool-calls"
+        " --max-tokens --max-cost --timeout --json -o --output-last-message --output-schema --on-lost-result --answer"
+    )
+    assert set(wanted.split()) <= flags
+
+
+def test_texts_become_values() -> None:
+    def value(option: Option, text: str) -> object:
+        try:
+            return from_text(option, text)
+        except BadValueError as problem:
+            return str(problem)
+
+    assert [value(by_name("network"), text) for text in ("1", "TRUE", "off", "")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert value(by_name("network"), "maybe") == "must be true or false, not `maybe`"
+    assert value(by_name("max_cost"), "1.5") == 1.5
+    assert value(by_name("max_turns"), "1.5") == "must be a whole number from 0 up, not `1.5`"
+    assert value(by_name("add_dir"), "/a\n/b") == ("/a", "/b")
