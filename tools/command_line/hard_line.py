@@ -119,7 +119,7 @@ def _great_path(word: Word, text: str, ground: Ground, own: bool) -> str:
     if word.tilde and re.fullmatch(r"~[\w.-]*/?(\*|\.\*)?", text):
         return "your home directory"
     emptied = re.sub(r"/(\*|\.\*)\Z", "/", text)  # `x/*` empties x
-    path = Path(os.path.normpath(ground.cwd / emptied))
+    path = Path("/", os.path.normpath(ground.cwd / emptied).lstrip("/"))
     if path == Path("/"):
         return "the root of the file system"
     if Path.home().is_relative_to(path):
@@ -159,7 +159,7 @@ def _to_device(command: SimpleCommand) -> str:
 
 def _device_reason(targets: Iterable[str]) -> str:
     for target in targets:
-        path = os.path.normpath(target) if target else ""
+        path = os.path.normpath(target).replace("//", "/") if target else ""
         if path.startswith("/dev/") and not _SAFE_DEVICES.match(path):
             return f"writes to the device `{path}`"
     return ""

@@ -102,7 +102,6 @@ CHECKED: dict[str, Options] = {
     ),
     "printenv": Options(paths=False),
     "which": Options(flags="as", paths=False),
-    "cd": Options(flags="LP", max_operands=1),
     "exit": Options(max_operands=1, paths=False),
     "wait": Options(paths=False),
     "hostname": Options(flags="fsid", max_operands=0),

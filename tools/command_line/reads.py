@@ -263,7 +263,7 @@ def _test(arguments: Sequence[Word]) -> Reading:
                 return Reading(refusal="the test may evaluate an expression")
         elif (text or "").startswith("-") and text not in _TEST_OPERATORS:
             return Reading(refusal=f"the test `{text}` may evaluate an expression")
-    return Reading(paths=tuple(word for word in arguments if word.text not in _TEST_OPERATORS))
+    return Reading(paths=tuple(word for word in arguments if word.text not in _TEST_OPERATORS | _NUMERIC))
 
 
 def _set(arguments: Sequence[Word]) -> Reading:
@@ -310,7 +310,15 @@ def _git(arguments: Sequence[Word]) -> Reading:
     return checked
 
 
+def _cd(arguments: Sequence[Word]) -> Reading:
+    """To one place that is known, so that what follows can be placed too."""
+    if len(arguments) != 1 or not arguments[0].is_literal or _is_option(arguments[0]):
+        return Reading(refusal="`cd` to a place that is not named")
+    return Reading(paths=tuple(arguments))
+
+
 _BY_HAND: dict[str, _Check] = {
+    "cd": _cd,
     "find": _find,
     "sed": _sed,
     "awk": _awk,
