@@ -9,15 +9,15 @@ import asyncio
 import os
 import tempfile
 import time
-from collections.abc import Callable, Coroutine
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.config.layers import ENVIRONMENT, FLAG, Settings
 from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, choose, route_to
-from agent_tui.engine.commands import Command, Engine, Submit
+from agent_tui.engine.commands import Engine
 from agent_tui.engine.types import ApprovalPolicy, Config, ModelChoice, SandboxStatus
 from agent_tui.errors import SessionBusyError, UnavailableError, UsageError
 from agent_tui.models.base import Model
@@ -95,7 +95,7 @@ async def open_engine(start: Start) -> Opened:
 # --- the parts -----------------------------------------------------------------------------------
 
 
-def _with_state(config: Config, stack: AsyncExitStack) -> Config:
+def _with_state(config: Config, stack: ExitStack | AsyncExitStack) -> Config:
     """The configuration with a state directory that exists; a scratch one when nothing may stay."""
     if config.ephemeral:
         scratch = tempfile.TemporaryDirectory(prefix="agent-tui-", ignore_cleanup_errors=True)
@@ -282,18 +282,14 @@ def run_interface(start: Start, *, prompt: str, images: tuple[Image, ...], plain
     """The interface, or line mode; returns the exit code. Raises AgentError."""
     if plain:
         return asyncio.run(_line_mode(start, prompt))
-    from agent_tui.tui.app import run
-
-    opened: list[Opened] = []
+    from agent_tui.tui.entry import run
 
     async def begin() -> Engine:
-        opened.append(await open_engine(start))
-        opened[0].serve()
-        if images:
-            opened[0].engine.send(Command(id="first", body=Submit(text=prompt, images=images)))
-        return opened[0].engine
+        opened = await open_engine(start)
+        opened.serve()
+        return opened.engine
 
-    return run(begin, start.config, initial_prompt=None if images else prompt or None)
+    return run(begin, start.config, initial_prompt=prompt or None, images=images)
 
 
 async def _line_mode(start: Start, prompt: str) -> int:
@@ -346,6 +342,20 @@ async def _driven(start: Start, drive: Callable[[Opened], Coroutine[Any, Any, in
     finally:
         await asyncio.wait({opened.serving}, timeout=CLOSE_S)
         opened.serving.cancel()
+
+
+# --- the sandbox by itself --------------------------------------------------------------------------
+
+
+def run_in_sandbox(config: Config, argv: Sequence[str]) -> int:
+    """A command in the sandbox of `exec_command`, with our streams; returns its exit status."""
+    from agent_tui.engine.session_policy import session_facts
+    from sandbox.isolation import run_passthrough
+
+    with ExitStack() as stack:
+        config = _with_state(config, stack)
+        policy = session_facts(config, sandbox_available=True).policy
+        return run_passthrough(policy, argv, config.workspace)
 
 
 # --- looking ---------------------------------------------------------------------------------------
