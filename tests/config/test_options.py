@@ -31,7 +31,8 @@ def test_product_options_are_all_there() -> None:
     wanted = (
         "-m --model --base-url -C --cd --add-dir -s --sandbox --network -a --approval --profile -i --image"
         " --ephemeral --no-checkpoints --require-checkpoints --verify --max-turns --max-tool-calls"
-        " --max-tokens --max-cost --timeout --json -o --output-last-message --output-schema --on-lost-result --answer"
+        " --max-tokens --max-cost --timeout --json -o --output-last-message --output-schema"
+        " --on-lost-result --answer"
     )
     assert set(wanted.split()) <= flags
 
