@@ -13,6 +13,8 @@ from checkpoints.coverage import Limits, refusal
 from checkpoints.gitprocess import Git, find_git
 from checkpoints.off import NoCheckpointer
 from checkpoints.paths import selected_paths
+from checkpoints.presence import Presence
+from checkpoints.retention import Keep
 from checkpoints.rollback import Request, Rollback
 from checkpoints.roots import home_of
 from checkpoints.states import covered_pairs
@@ -25,12 +27,15 @@ from checkpoints.types import (
     CutRollback,
     FileChange,
     Health,
+    Phase,
     RollbackPlan,
     RollbackResult,
 )
+from checkpoints.upkeep import Upkeep
 from checkpoints.workspace import Workspace
 
 _T = TypeVar("_T")
+_CLOSING_BUDGET_S = 5.0
 
 
 def open_checkpointer(
@@ -42,6 +47,7 @@ def open_checkpointer(
     limits: Limits | None = None,
     git: Git | str | None = "",
     settle: bool = True,
+    keep: Keep | None = None,
 ) -> "WorkspaceCheckpointer | NoCheckpointer":
     """Start checkpoints of a workspace; the first import runs in the background at once.
 
@@ -58,6 +64,7 @@ def open_checkpointer(
         limits=limits or Limits(),
         git=find_git() if isinstance(git, str) else git,
         settle=settle,
+        keep=keep or Keep(),
     )
 
 
@@ -65,7 +72,15 @@ class WorkspaceCheckpointer:
     """See `agent_tui.engine.ports.Checkpointer`."""
 
     def __init__(
-        self, *, workspace: Path, state_dir: Path, session: str, limits: Limits, git: Git | None, settle: bool
+        self,
+        *,
+        workspace: Path,
+        state_dir: Path,
+        session: str,
+        limits: Limits,
+        git: Git | None,
+        settle: bool,
+        keep: Keep,
     ) -> None:
         self._root = workspace
         self._state_dir = state_dir
@@ -73,10 +88,13 @@ class WorkspaceCheckpointer:
         self._limits = limits
         self._git = git
         self._settle = settle
+        self._keep = keep
         self._health = Health(state="importing")
         self._expected = 0
         self._lock = threading.Lock()
         self._core: Workspace | None = None
+        self._presence: Presence | None = None
+        self._upkeep: Upkeep | None = None
         self._error: CheckpointError | None = None
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoints")
         self._imported: Future[None] = self._executor.submit(self._begin)
@@ -118,7 +136,7 @@ class WorkspaceCheckpointer:
         return await self._call(lambda core: Rollback(core).redo(session))
 
     async def close(self) -> None:
-        """Wait for what runs, save the scan cache, end the thread."""
+        """Wait for what runs, save the scan cache, pack the store if that is due, end the thread."""
         await asyncio.wrap_future(self._executor.submit(self._end))
         self._executor.shutdown(wait=True)
 
@@ -141,6 +159,8 @@ class WorkspaceCheckpointer:
 
     async def _call(self, work: Callable[[Workspace], _T]) -> _T:
         """Run in the thread, after what runs there; a cancelled caller does not stop the work."""
+        if self._upkeep is not None:
+            self._upkeep.interrupt()
         return await asyncio.shield(asyncio.wrap_future(self._executor.submit(self._run, work)))
 
     def _run(self, work: Callable[[Workspace], _T]) -> _T:
@@ -168,6 +188,12 @@ class WorkspaceCheckpointer:
             home, self._session, git=self._git, limits=self._limits, state_dir=self._state_dir, targeted=why
         )
         core.open(self._progress)
+        try:
+            self._presence = Presence(home.directory, self._session)
+        except OSError as error:
+            core.close()
+            raise CheckpointError(f"`{home.directory}` cannot be written: {error.strerror}") from error
+        self._upkeep = Upkeep(home.directory, self._git, self._keep)
         return core
 
     def _progress(self, count: int) -> None:
@@ -178,18 +204,20 @@ class WorkspaceCheckpointer:
     def _settled_health(self, core: Workspace) -> Health:
         if core.targeted:
             return Health(state="file_tools_only", detail=core.targeted)
+        words = []
         if self._git is None:
-            return Health(state="ok", detail="`git` is not installed: checkpoints are plain copies")
-        if core.home.below:
-            return Health(
-                state="ok", detail=f"shared with the workspace around it, `{core.home.below}` is a part of it"
-            )
-        return Health(state="ok")
+            words.append("`git` is not installed or too old: checkpoints are plain copies")
+        others = self._presence.others() if self._presence else []
+        if others:
+            words.append(f"session {', '.join(others)} is open here too: its changes count as made by others")
+        return Health(state="ok", detail="; ".join(words))
 
     def _take(self, cause: Cause, core: Workspace) -> Checkpoint:
         if core.journal.cut() is not None:
             raise CheckpointError("a rollback was cut; finish it or take it back first")
         recorded = core.record(cause)
+        if cause.phase is Phase.TURN_END and self._upkeep is not None:
+            self._upkeep.schedule()
         checkpoint = recorded.row.checkpoint()
         return Checkpoint(
             id=checkpoint.id, session=checkpoint.session, seq=checkpoint.seq, created_at=checkpoint.created_at,
@@ -215,3 +243,7 @@ class WorkspaceCheckpointer:
         core, self._core = self._core, None
         if core is not None:
             core.close()
+        if self._upkeep is not None:
+            self._upkeep.finish(_CLOSING_BUDGET_S)
+        if self._presence is not None:
+            self._presence.close()

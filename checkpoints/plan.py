@@ -191,7 +191,9 @@ def feasible(steps: Sequence[Step], evidence: Evidence) -> tuple[list[Step], lis
     after = {step.path: step.after for step in steps}
     possible, others = [], []
     for step in steps:
-        if step.after is not None and (_is_occupied(step, after, evidence) or _is_cut_off(step, after, evidence)):
+        if step.after is not None and (
+            _is_occupied(step, after, evidence) or _is_cut_off(step, after, evidence)
+        ):
             others.append(shown(step.path))
         else:
             possible.append(step)

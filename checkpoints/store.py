@@ -10,7 +10,7 @@ import os
 import re
 import secrets
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,6 +20,7 @@ from checkpoints.objects import (
     Kind,
     TreeItem,
     commit_content,
+    commit_tree,
     kind_of,
     loose_file,
     object_id,
@@ -126,13 +127,25 @@ class Store:
         """Store a commit."""
         return self.put("commit", commit_content(commit))
 
+    def commit_tree(self, oid: bytes) -> bytes:
+        """The tree of a commit; raises DamagedStoreError."""
+        try:
+            return commit_tree(self.read(oid, "commit"))
+        except ValueError as error:
+            raise DamagedStoreError(f"commit `{oid.hex()[:12]}` is damaged") from error
+
     # --- refs -------------------------------------------------------------------------------------
 
     def set_ref(self, namespace: str, names: Iterable[str], oid: bytes) -> None:
         """Point `refs/NAMESPACE/NAME…` at an object, which keeps it alive."""
-        safe = [part if _REF_NAME.fullmatch(part) else part.encode().hex() for part in names]
-        path = self.directory.joinpath("refs", namespace, *safe)
+        path = self.directory.joinpath("refs", namespace, *map(ref_name, names))
         self._place(os.fspath(path), oid.hex().encode() + b"\n", replace=True)
+
+    def ref_targets(self, namespace: str) -> Iterator[bytes]:
+        """What the refs of a namespace point at; only refs that are files of their own."""
+        for path in (self.directory / "refs" / namespace).rglob("*"):
+            if path.is_file():
+                yield bytes.fromhex(path.read_text().strip())
 
     # --- git --------------------------------------------------------------------------------------
 
@@ -171,6 +184,11 @@ class Store:
         except OSError:
             _unlink(temporary)
             raise
+
+
+def ref_name(part: str) -> str:
+    """A part of a ref's name: as it is where git takes it, else in hexadecimal digits."""
+    return part if _REF_NAME.fullmatch(part) else part.encode().hex()
 
 
 class ObjectWriter:
