@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Literal
 
 from agent_tui.config import paths
-from agent_tui.config.effective import state_dir
 from agent_tui.config.layers import Settings
 from agent_tui.config.options import OPTIONS
 from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, choose, provider_table
@@ -81,7 +80,7 @@ def _configuration(settings: Settings | None, problem: str, environ: Mapping[str
 
 
 def _state(settings: Settings | None, environ: Mapping[str, str]) -> Check:
-    folder = state_dir(settings, environ) if settings is not None else paths.state_dir(environ)
+    folder = settings.state_dir if settings is not None else paths.state_dir(environ)
     problem = state_problem(folder)
     if problem:
         return Check(name="state", status="failed", detail=problem, fix="or set `AGENT_TUI_STATE_DIR`")
@@ -110,7 +109,7 @@ def _existing(path: Path) -> Path:
 
 
 def _sandbox(settings: Settings | None, environ: Mapping[str, str]) -> Iterator[Check]:
-    folder = state_dir(settings, environ) if settings is not None else paths.state_dir(environ)
+    folder = settings.state_dir if settings is not None else paths.state_dir(environ)
     result = probe(folder, refresh=True, environ=environ)
     if not result.available:
         is_off = settings is not None and settings.text("sandbox") == Mode.OFF

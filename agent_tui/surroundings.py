@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
+from agent_tui.config.trust import TrustState, TrustStore, survey
 from agent_tui.engine.types import ApprovalPolicy, Config
 from context.builder import Surroundings, system_text
-from context.instructions import Instructions, discover
+from context.instructions import Instructions, candidates, discover
 from sandbox.policy import Mode
 
 _APPROVALS: Mapping[ApprovalPolicy, str] = {
@@ -35,8 +36,15 @@ def frozen_system_text(config: Config, *, sandbox_available: bool) -> str:
 
 
 def instructions(config: Config) -> Instructions:
-    """AGENTS.md files of the person and of the project."""
-    return discover(config.workspace, user_file=config.config_dir / "AGENTS.md")
+    """AGENTS.md files of the person, and of the project unless the person refused exactly these.
+
+    A run without a person reads them unasked: they are text for the model like every file of the
+    project, and have no power over sandbox, approvals or providers.
+    """
+    found = survey(config.workspace, instructions=candidates(config.workspace))
+    state = TrustStore(config.state_dir, config.workspace).look(found).state
+    wanted = state is not TrustState.REFUSED
+    return discover(config.workspace, user_file=config.config_dir / "AGENTS.md", project=wanted)
 
 
 def settings_of(config: Config) -> dict[str, str]:

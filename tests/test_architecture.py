@@ -66,6 +66,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.doctor",
         "agent_tui.stored",
         "agent_tui.models.catalog",
+        "agent_tui.models.local",
+        "context.instructions",
         "agent_tui.errors",
         "agent_tui.tui.safe_text",
         "agent_tui",
@@ -75,6 +77,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "agent_tui.bootstrap": PACKAGES,
     "agent_tui.surroundings": (
+        "agent_tui.config.trust",
         "agent_tui.engine.types",
         "context.builder",
         "context.instructions",

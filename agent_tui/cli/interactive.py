@@ -29,6 +29,14 @@ def start(arguments: argparse.Namespace, *, prompt: str, resume: str = "", fork:
     from agent_tui.cli.settings import configure, images
 
     config, settings = configure(arguments, interactive=True)
+    if has_terminal and not resume:
+        from agent_tui.cli.trust import ask_for_trust
+
+        answer = ask_for_trust(config)
+        if answer == "quit":
+            return 0
+        if answer == "trusted":
+            config, settings = configure(arguments, interactive=True)
     if config.model is None and not resume:
         from agent_tui.cli.first_start import choose_model
 

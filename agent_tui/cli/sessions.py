@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 import json
-import os
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -30,10 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
     """List, show, export or remove."""
     from agent_tui import stored
     from agent_tui.cli.settings import load
-    from agent_tui.config.effective import state_dir
 
     settings = load(arguments)
-    folder = state_dir(settings, os.environ)
+    folder = settings.state_dir
     if arguments.action == "list":
         entries = stored.listed(folder, None if arguments.all else settings.workspace)
         print(_as_json(entries) if arguments.json else _table(entries, arguments.all), end="")

@@ -79,5 +79,7 @@ def _here() -> Path:
         raise UsageError(f"the current directory cannot be used: {error.strerror}; `cd` elsewhere") from error
 
 
-def _is_trusted(_path: Path, _data: bytes) -> bool:
-    return False
+def _is_trusted(state_dir: Path, path: Path, data: bytes) -> bool:
+    from agent_tui.config.trust import TrustStore
+
+    return TrustStore(state_dir, path.parent.parent).is_trusted(path, data)

@@ -19,7 +19,7 @@ def build(settings: Settings, environ: Mapping[str, str], *, interactive: bool) 
     model = settings.text("model")
     return Config(
         workspace=settings.workspace,
-        state_dir=state_dir(settings, environ),
+        state_dir=settings.state_dir,
         config_dir=settings.config_dir,
         model=choose(model, settings, environ) if model else None,
         extra_roots=tuple(_root(settings.workspace, root) for root in settings.items("add_dir")),
@@ -39,12 +39,6 @@ def build(settings: Settings, environ: Mapping[str, str], *, interactive: bool) 
         interface=_interface(settings),
         origins={dotted(key): setting.layer for key, setting in settings.values.items()},
     )
-
-
-def state_dir(settings: Settings, environ: Mapping[str, str]) -> Path:
-    """Where sessions and checkpoints are kept."""
-    wanted = settings.text("state_dir")
-    return Path(wanted).expanduser().absolute() if wanted else paths.state_dir(environ)
 
 
 def _approval(settings: Settings, interactive: bool) -> ApprovalPolicy:

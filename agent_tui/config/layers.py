@@ -11,7 +11,7 @@ from agent_tui.config.values import BadValueError, from_text
 from agent_tui.errors import UsageError
 
 DEFAULT, USER, PROJECT, ENVIRONMENT, FLAG = "default", "user", "project", "env", "flag"
-IsTrusted = Callable[[Path, bytes], bool]  # file of the workspace, its content → whether it counts
+IsTrusted = Callable[[Path, Path, bytes], bool]  # state directory, file, its content → whether it counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +37,7 @@ class Settings:
     values: Mapping[Key, Setting]
     workspace: Path
     config_dir: Path
+    state_dir: Path
     ignored: tuple[Ignored, ...] = ()
 
     def get(self, name: str) -> Value:
@@ -98,9 +99,14 @@ def resolve(
         below |= _layer(user.values, USER)
     below |= _profile(user, below | top, config_dir / paths.CONFIG_NAME)
     workspace = _workspace(below | top, directory)
-    project, ignored = _project(workspace, below, is_trusted)
+    state_dir = _state_dir(below | top, environ)
+    project, ignored = _project(workspace, below, lambda path, data: is_trusted(state_dir, path, data))
     return Settings(
-        values=below | project | top, workspace=workspace, config_dir=config_dir, ignored=tuple(ignored)
+        values=below | project | top,
+        workspace=workspace,
+        config_dir=config_dir,
+        state_dir=state_dir,
+        ignored=tuple(ignored),
     )
 
 
@@ -154,8 +160,13 @@ def _workspace(settings: Mapping[Key, Setting], directory: Path) -> Path:
     return resolved
 
 
+def _state_dir(settings: Mapping[Key, Setting], environ: Mapping[str, str]) -> Path:
+    wanted = settings[("state_dir",)].value
+    return Path(str(wanted)).expanduser().absolute() if wanted else paths.state_dir(environ)
+
+
 def _project(
-    workspace: Path, below: Mapping[Key, Setting], is_trusted: IsTrusted
+    workspace: Path, below: Mapping[Key, Setting], is_trusted: Callable[[Path, bytes], bool]
 ) -> tuple[dict[Key, Setting], list[Ignored]]:
     path = workspace / paths.PROJECT_CONFIG
     try:

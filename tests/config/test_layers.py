@@ -38,7 +38,7 @@ class Place:
             assignments,
             environ=self.environ,
             directory=self.workspace,
-            is_trusted=lambda path, data: self.trusts,
+            is_trusted=lambda state_dir, path, data: self.trusts,
         )
 
 
