@@ -126,7 +126,10 @@ def is_cut(arguments: str) -> bool:
     try:
         json.loads(arguments)
     except json.JSONDecodeError as error:
-        return error.pos >= len(arguments.rstrip()) or error.msg.startswith("Unterminated string")
+        rest = arguments[error.pos :].rstrip()
+        is_half_word = any(word.startswith(rest) for word in ("true", "false", "null", "-"))
+        is_half_escape = "escape" in error.msg and len(rest) < len("\\uXXXX")
+        return is_half_word or is_half_escape or error.msg.startswith("Unterminated string")
     except RecursionError:
         return False
     return False
@@ -167,11 +170,12 @@ class ThinkTags:
         self._held = ""
         self._closing = ""  # not empty while inside
         self._is_decided = False
+        self._is_trimming = False  # blank lines between the reasoning and the answer
 
     def feed(self, piece: str) -> tuple[str, str]:
         """Reasoning and text that are certain by now."""
         if self._is_decided and not self._closing:
-            return "", piece
+            return "", self._trimmed(piece)
         self._held += piece
         if not self._is_decided:
             start = self._held.lstrip()
@@ -192,10 +196,17 @@ class ThinkTags:
         place = held.find(self._closing)
         if place >= 0:
             self._held, closing, self._closing = "", self._closing, ""
-            return held[:place], held[place + len(closing) :].lstrip("\n")
+            self._is_trimming = True
+            return held[:place], self._trimmed(held[place + len(closing) :])
         keep = next((n for n in range(len(self._closing) - 1, 0, -1) if held.endswith(self._closing[:n])), 0)
         self._held = held[len(held) - keep :]
         return held[: len(held) - keep], ""
+
+    def _trimmed(self, text: str) -> str:
+        if self._is_trimming:
+            text = text.lstrip()
+            self._is_trimming = not text
+        return text
 
     def end(self) -> tuple[str, str]:
         """What was held back, when the answer is over."""

@@ -51,14 +51,13 @@ class MessagesDialect:
         body |= _settings(request, quirks, limit, may_think=is_own)
         if request.view.tools:
             body["tools"] = [_tool(tool) for tool in request.view.tools]
-            body["tools"][-1]["cache_control"] = MARK
             if request.tool_choice == "none" and quirks.tool_choice_none:
                 body["tool_choice"] = {"type": "none"}
         if request.view.system.strip():
-            system = {"type": "text", "text": wire.clean(request.view.system), "cache_control": MARK}
-            body["system"] = [system]
+            body["system"] = [_text(wire.clean(request.view.system))]
         body["messages"] = _messages(request, units, info)
-        _mark(body)
+        has_summary = bool(units) and isinstance(units[0], SummaryUnit)
+        _mark(body, int(bool(request.view.project.strip())) if has_summary else None)
         return Built(body=wire.to_bytes(body), left_out=left_out)
 
     def reader(self, info: ModelInfo, sent_bytes: int) -> ResponseReader:
@@ -190,14 +189,23 @@ def _text(text: str) -> Block:
     return {"type": "text", "text": text}
 
 
-def _mark(body: dict[str, Any]) -> None:
-    """Cache marks inside the messages: one that moves with the tail, and one a span before it.
+def _mark(body: dict[str, Any], summary_at: int | None) -> None:
+    """Cache marks on tools, system, summary, and with what is left of the four near the tail.
 
-    The provider finds a cached prefix only near a mark, so after a response with many calls the older
-    of the two still finds what the request before has written.
+    The provider looks for a cached prefix a few blocks before a mark only. So the marks of the tail
+    stand a span apart: after a step of many calls the older one still finds what was written before it.
     """
-    left = MAX_MARKS - ("system" in body) - ("tools" in body)
-    blocks = [block for message in body["messages"] for block in message["content"]]
+    messages = body["messages"]
+    grown = sum(len(message["content"]) for message in messages[-2:])
+    if "tools" in body and (summary_at is None or grown <= MARK_SPAN):
+        body["tools"][-1]["cache_control"] = MARK
+    if "system" in body:
+        body["system"][0]["cache_control"] = MARK
+    if summary_at is not None:
+        messages[0]["content"][summary_at]["cache_control"] = MARK
+    left = MAX_MARKS - ("system" in body) - (summary_at is not None)
+    left -= "tools" in body and "cache_control" in body["tools"][-1]
+    blocks = [block for message in messages for block in message["content"]]
     place = len(blocks) - 1
     while left > 0 and place >= 0:
         if blocks[place]["type"] in ("thinking", "redacted_thinking"):

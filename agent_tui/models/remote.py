@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -19,7 +19,7 @@ from agent_tui.models.base import (
 from agent_tui.models.catalog import Quirks
 from agent_tui.models.errors import from_response
 from agent_tui.models.sse import ServerEvent, SseDecoder, StreamTooLongError
-from agent_tui.models.transport import Transport, TransportError
+from agent_tui.models.transport import TransportError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +61,18 @@ class Dialect(Protocol):
         """A reader for the response to it."""
 
 
+class Sender(Protocol):
+    """How bytes get there and back; `transport.Transport` is the real one."""
+
+    def post(
+        self, body: bytes, *, idle_timeout_s: float
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """Send, and give what comes back. Raises TransportError, also from the chunks."""
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+
+
 class StreamReportedError(Exception):
     """The server reports a failure inside a 200 response; `body` is its error object."""
 
@@ -73,7 +85,7 @@ class RemoteModel:
     """Implements `base.Model`."""
 
     def __init__(
-        self, *, info: ModelInfo, quirks: Quirks, dialect: Dialect, transport: Transport, strict: bool = False
+        self, *, info: ModelInfo, quirks: Quirks, dialect: Dialect, transport: Sender, strict: bool = False
     ) -> None:
         """With `strict` a unit that cannot be sent fails the request instead of being left out."""
         self._info = info

@@ -110,22 +110,24 @@ class ResponsesReader:
         yield from self._unsaid(output)
 
     def _unsaid(self, output: _Output) -> Iterator[StreamPart]:
-        """Text that came without deltas."""
-        if output.text:
-            return
-        if output.item.get("type") == "message":
-            yield from _into(output, self._text, _message_text(output.item))
-        elif output.item.get("type") == "reasoning":
-            yield from _into(output, self._reasoning, _reasoning_text(output.item))
+        """Text of an item that came without deltas."""
+        flow, text = self._text, _message_text(output.item)
+        if output.item.get("type") == "reasoning":
+            flow, text = self._reasoning, _reasoning_text(output.item)
+        is_said = bool(output.text) or flow.text.endswith(text)
+        if not is_said:
+            yield from _into(output, flow, text)
 
     def _ended(self, kind: str, response: dict[str, Any]) -> Iterator[StreamPart]:
         self._response, self._end, self.is_done = response, kind, True
         output = response.get("output")
-        if not any(entry.is_whole for entry in self._outputs.values()) and isinstance(output, list):
-            for index, item in enumerate(output):
-                entry = self._outputs.setdefault(index, _Output())
-                entry.item, entry.is_whole = _dict(item), True
-                yield from self._unsaid(entry)
+        if not isinstance(output, list) or any(entry.is_whole for entry in self._outputs.values()):
+            return
+        if output:
+            # No item was finished on the way: the final list is the truth, the deltas were for display.
+            self._outputs = {i: _Output(item=_dict(item), is_whole=True) for i, item in enumerate(output)}
+        for entry in self._outputs.values():
+            yield from self._unsaid(entry)
 
     def completed(self) -> Completed:
         """See `remote.ResponseReader`."""

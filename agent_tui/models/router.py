@@ -11,7 +11,7 @@ from agent_tui.models.remote import Dialect, RemoteModel
 from agent_tui.models.transport import Endpoint, Sdk, Transport, is_loopback
 from context.items import Api
 
-__all__ = ["CatalogError", "Route", "find_route", "open_model", "sdk_of"]
+__all__ = ["CatalogError", "Route", "dialect_of", "find_route", "open_model", "sdk_of"]
 
 _PATHS: Mapping[Api, str] = {
     "chat": "/chat/completions",
@@ -99,13 +99,14 @@ def open_model(route: Route, *, api_key: str = "", strict: bool = False) -> Remo
     return RemoteModel(
         info=route.info,
         quirks=route.quirks,
-        dialect=_dialect(route.api),
+        dialect=dialect_of(route.api),
         transport=Transport(endpoint),
         strict=strict,
     )
 
 
-def _dialect(api: Api) -> Dialect:
+def dialect_of(api: Api) -> Dialect:
+    """Both directions of an API; its module is imported on first use."""
     match api:
         case "chat":
             from agent_tui.models.chat import ChatDialect

@@ -7,6 +7,7 @@ byte as built, and no model of every event has to be made (0.4 s on a first Resp
 
 import gc
 import importlib
+import re
 import sys
 import threading
 import time
@@ -24,6 +25,7 @@ Sdk = Literal["openai", "anthropic"]
 CONNECT_TIMEOUT_S = 15.0
 NO_KEY = "none"  # the SDKs insist on a key; servers on loopback do not look at it
 _IMPORTING = threading.Lock()
+_LOOPBACK = re.compile(r"127(?:\.\d{1,3}){3}")
 
 
 class TransportError(Exception):
@@ -53,7 +55,7 @@ class Endpoint:
 def is_loopback(url: str) -> bool:
     """The address is this machine's own: no key is needed and no proxy is asked."""
     host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
+    return host in ("localhost", "::1") or _LOOPBACK.fullmatch(host) is not None
 
 
 def load_sdk(sdk: Sdk) -> Any:
@@ -110,7 +112,11 @@ class Transport:
         import httpx2
 
         timeout = httpx2.Timeout(idle_timeout_s, connect=min(CONNECT_TIMEOUT_S, idle_timeout_s))
-        options = {"headers": {"Content-Type": "application/json"}, "timeout": timeout}
+        options = {
+            "headers": {"Content-Type": "application/json"},
+            "timeout": timeout,
+            "follow_redirects": False,  # a key goes to the address that was configured, nowhere else
+        }
         try:
             return await self._client.post(
                 self._endpoint.path,
@@ -161,6 +167,9 @@ class Transport:
         return headers
 
     def _refused(self, error: Any) -> ModelError:
+        if target := error.response.headers.get("location"):
+            message = one_line(f"`{self._endpoint.base_url}` redirects to `{target}`; configure that address")
+            return ModelError(kind=ErrorKind.BAD_REQUEST, message=message, http_status=error.status_code)
         return from_response(
             error.status_code,
             error.body if error.body is not None else error.response.text,

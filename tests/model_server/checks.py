@@ -3,9 +3,7 @@
 import json
 from typing import Any
 
-import checks_chat
-import checks_messages
-import checks_responses
+from tests.model_server import checks_chat, checks_messages, checks_responses
 
 CHARS_PER_TOKEN = 4  # a rough lower bound of tokens is enough to catch a request far above the window
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from checks_chat import NAME, arguments
+from tests.model_server.checks_chat import NAME, arguments
 
 KEYS = {
     "model",

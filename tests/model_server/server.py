@@ -19,10 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))  # `-I` leaves the script's directory out
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # `-I` leaves the checkout out
 
-import checks
-import wire
+from tests.model_server import checks, wire
 
 DIALECTS = {"/chat/completions": "chat", "/responses": "responses", "/messages": "messages"}
 

@@ -20,10 +20,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import wire_chat
-import wire_messages
-import wire_responses
-from wire_base import Frame, Played, Step
+from tests.model_server import wire_chat, wire_messages, wire_responses
+from tests.model_server.wire_base import Frame, Played, Step
 
 
 def play(dialect: str, step: Step, *, number: int, body: dict[str, Any]) -> Played:

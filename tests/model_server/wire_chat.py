@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from wire_base import Frame, Played, Step, arguments_text, data_frame, pieces, usage_of
+from tests.model_server.wire_base import Frame, Played, Step, arguments_text, data_frame, pieces, usage_of
 
 
 def play(step: Step, number: int, body: dict[str, Any]) -> Played:

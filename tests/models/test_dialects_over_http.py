@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 
 from agent_tui.models.base import CallProgress, Completed, ErrorKind, Failed, ReasoningDelta, TextDelta
@@ -143,3 +145,41 @@ async def test_a_unit_without_all_results_is_left_out(model_server: ModelServer,
     strict = (await parts_of(model_at(model_server, dialect), asked))[-1]
     assert isinstance(strict, Failed)
     assert strict.error.kind is ErrorKind.BAD_REQUEST
+
+
+async def test_a_redirect_is_not_followed(model_server: ModelServer, dialect: str) -> None:
+    model_server.script(
+        [{"status": 307, "headers": {"location": "http://127.0.0.1:9/elsewhere"}, "body": ""}]
+    )
+    last = (await parts_of(model_at(model_server, dialect), request(user("go"))))[-1]
+    assert isinstance(last, Failed)
+    assert last.error.kind is ErrorKind.BAD_REQUEST and "elsewhere" in last.error.message
+
+
+async def test_a_key_reaches_the_server_and_no_error(model_server: ModelServer, dialect: str) -> None:
+    model_server.script([{"text": "in"}], key="sk-right-key")
+    route = route_to(model_server, dialect)
+    good, bad = (open_model(route, api_key=key) for key in ("sk-right-key", "sk-wrong-key"))
+    assert (await parts_of(good, request(user("go"))))[-1].__class__ is Completed
+    last = (await parts_of(bad, request(user("go"))))[-1]
+    assert isinstance(last, Failed)
+    assert last.error.kind is ErrorKind.AUTH and "wrong" not in last.error.message
+    assert "sk-right-key" not in repr(vars(good))
+
+
+async def test_cancelling_closes_the_connection(model_server: ModelServer, dialect: str) -> None:
+    model_server.script([{"text": "some text", "piece": 2, "cut": "text", "stall": True}])
+    model = model_at(model_server, dialect)
+    started = asyncio.Event()
+
+    async def listen() -> None:
+        async for part in model.stream(request(user("go"))):
+            if isinstance(part, TextDelta):
+                started.set()
+
+    task = asyncio.create_task(listen())
+    await started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await model.aclose()
