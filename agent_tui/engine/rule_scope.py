@@ -4,6 +4,8 @@ An allow rule is too broad when what runs is decided by something that is not in
 later word that a wildcard stands for, another user's rights.
 """
 
+import re
+
 from agent_tui.engine.rules import REST, UNKNOWN_WORD, Rule, is_plain, varies, words_of
 from tools.types import Grant
 
@@ -28,6 +30,7 @@ _BUILDERS = _names("make gmake ninja mvn gradle just task rake invoke nox tox")
 _DESTROYERS = _names(
     "rm rmdir dd shred mkfs wipefs truncate chmod chown chgrp mv ln install kill pkill"
 )
+_VERSION = re.compile(r"(?<=[a-z])[\d.]+\Z")  # `python3.12`
 _STDIN = frozenset(["-", "-s", "-i", "-l", "-il", "/dev/stdin"])
 
 
@@ -56,7 +59,7 @@ def _path_breadth(body: str) -> str:
 
 
 def _command_breadth(words: tuple[str, ...]) -> str:
-    program, arguments = words[0].rpartition("/")[2], words[1:]
+    program, arguments = _VERSION.sub("", words[0].rpartition("/")[2]), words[1:]
     wild = [index for index, word in enumerate(arguments) if varies(word)]
     if UNKNOWN_WORD in words:
         return "a word of it is only known when the shell runs"

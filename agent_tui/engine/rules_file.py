@@ -23,7 +23,7 @@ from agent_tui.engine.rules import KINDS, Action, Rule, words_of
 from agent_tui.errors import AgentError, UsageError
 from tools.types import Grant
 
-_HEADER = re.compile(r"^\s*\[\[\s*rule\s*\]\]", re.MULTILINE)
+_HEADER = re.compile(r"^[ \t]*\[\[[ \t]*rule[ \t]*\]\]", re.MULTILINE)
 _KEYS = frozenset(("action", "workspace", "directory", "grant", "grant_detail", *KINDS))
 
 
@@ -120,6 +120,8 @@ def remove_rule(path: Path, rule_id: str) -> bool:
         for index in reversed(range(len(ids))):
             if ids[index] == rule_id:
                 del document["rule"][index]
+        if not document["rule"]:
+            del document["rule"]
         _write(path, document)
     return True
 

@@ -45,8 +45,6 @@ READERS = (
     'cat', 'set -e', 'tree', 'git stash list', 'git grep one', 'md5sum a.txt', 'git rev-parse HEAD',
     'git describe', 'git for-each-ref', 'command -v ls', 'type ls', 'hostname',
 )
-# fmt: on
-# fmt: off
 WRITERS = (
     'touch out', 'rm a.txt', 'cp a.txt out', 'mv a.txt out', 'mkdir out', 'tee out', 'sh run.sh',
     'sed -i s/a/b/ a.txt', 'ln -s a.txt out', 'python3 -c \'open("out","w")\'', 'sort -o out a.txt',
@@ -54,8 +52,6 @@ WRITERS = (
     'git tag v2', 'dd if=a.txt of=out', 'truncate -s 0 a.txt', 'chmod 600 a.txt',
     'install a.txt out',
 )
-# fmt: on
-# fmt: off
 WORDS = (
     'a.txt', 'b.txt', 'src', 'out', '.', '..', '*', '*.txt', '-*', './*', '-n', '-i', '-o', '-o out',
     '--output=out', '--output out', '-O', '-O out', '-w', '-w out', '-e', '-f run.sh', '-c',
@@ -71,8 +67,6 @@ WORDS = (
     '-G', '-L', '-l', '--format=%H', '--exec=touch', '--ext-diff', '-T .', '-k 1', '-t o', '\\\n',
     '#', "'a b'", 'a\\ b', '"a b"', '--output', '--files-with-matches', '+%s',
 )
-# fmt: on
-# fmt: off
 REDIRECTIONS = (
     '', '>out', '>>out', '> out', '>', 'out', '&>out', '>&out', '2>out', '</dev/null', '>/dev/null',
     '2>&1', '>&2', '2>&-', '<a.txt', '<<<x', '1>out', '>a.txt', '<<E\nx\nE',
