@@ -111,6 +111,15 @@ class WrittenPath:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """An image out of a tool, for a model that can see."""
+
+    media_type: str  # such as image/png
+    data: str  # base64
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What a call came to: `text` is all the model sees, `data` the same facts for programs."""
 
@@ -123,6 +132,7 @@ class Outcome:
     omitted_bytes: int = 0
     complete: bool = True  # False: `text` leaves something out, and says what
     artifact: Artifact | None = None
+    pictures: tuple[Picture, ...] = ()
     written: tuple[WrittenPath, ...] = ()
     terminal: str | None = None  # id of the terminal that lives on, or that this call spoke to
     denial: str = ""  # what the sandbox refused, told from evidence; empty: nothing known
@@ -140,6 +150,18 @@ class Spawned:
     process_group: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TerminalNews:
+    """Live output of a terminal that outlived its call, or its end."""
+
+    terminal: str
+    call_id: str
+    text: str = ""  # as `CallSink.output`
+    ended: bool = False
+    exit_code: int | None = None
+    signal: str | None = None
+
+
 class CallSink(Protocol):
     """What a running tool tells while it runs. Neither method may raise for a full or dead reader."""
 
@@ -147,7 +169,8 @@ class CallSink(Protocol):
         """Make the identity of the process durable; returns when it is on disk."""
 
     def output(self, text: str) -> None:
-        """Cleaned live output for display, coalesced by the caller to at most 20 a second."""
+        """Cleaned live output for display, coalesced by the caller to at most 20 a second. A `\\r`
+        says that what follows it replaces the unfinished line before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,198 @@
+"""The last lines of an output as a terminal would show them, and the stream of lines that left them.
+
+A line can be rewritten (carriage return, cursor movement) while it is among the last `height` ones.
+Above them it is final. What has been taken is remembered line by line, so nothing is given twice
+and a line that changed after it was taken is given again.
+"""
+
+from collections.abc import Callable
+
+LINE_CAP = 2_000  # characters kept of a line (design f.6)
+MODEL, PERSON = 0, 1  # the two readers: each is given every line once
+Emit = Callable[[int, int, str], None]  # reader; number of the first line, from 1; text
+
+
+class Given:
+    """What a reader has of a line."""
+
+    __slots__ = ("ended", "length", "text")
+
+    def __init__(self, text: str, length: int, ended: bool) -> None:
+        self.text = text
+        self.length = length
+        self.ended = ended
+
+
+class Line:
+    """One line: its first `LINE_CAP` characters, and how much came after them."""
+
+    __slots__ = ("beyond_bytes", "beyond_told", "given", "length", "text")
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.length = 0  # characters, those beyond the cap included
+        self.beyond_bytes = 0
+        self.beyond_told = 0
+        self.given: list[Given | None] = [None, None]
+
+    def write(self, column: int, text: str) -> None:
+        """Put text at a column, over what stands there."""
+        room = LINE_CAP - column
+        if room > 0:
+            if column == len(self.text):
+                self.text += text[:room]
+            else:
+                left = self.text[:column].ljust(column)
+                self.text = left + text[:room] + self.text[column + len(text) :]
+        end = column + len(text)
+        if end > LINE_CAP and end > self.length:
+            beyond = text[max(0, max(self.length, LINE_CAP) - column) :]
+            self.beyond_bytes += len(beyond) if beyond.isascii() else len(beyond.encode("utf-8"))
+        self.length = max(self.length, end)
+
+    def cut(self, column: int) -> None:
+        """Forget everything from a column on."""
+        self.text = self.text[:column]
+        self.length = min(self.length, column)
+        if column <= LINE_CAP:
+            self.beyond_bytes = 0
+
+    def news(self, reader: int, ended: bool) -> str:
+        """What a reader has not been given of it; then it counts as given.
+
+        A person's view replaces the line that is being written: `\\r` before its new text says so.
+        """
+        old = self.given[reader]
+        if old is not None and (old.text, old.length) == (self.text, self.length) and old.ended >= ended:
+            return ""
+        self.given[reader] = Given(self.text, self.length, ended)
+        new = self._text_after(old, reader)
+        if self.length > LINE_CAP and (old is None or old.length != self.length):
+            new += f" … [{self.length - LINE_CAP:,} more characters]"
+        is_owed = bool(new) or old is None or reader == PERSON
+        return new + "\n" if ended and is_owed else new
+
+    def _text_after(self, old: Given | None, reader: int) -> str:
+        if old is None:
+            return self.text
+        if self.text.startswith(old.text):
+            return self.text[len(old.text) :]
+        return "\r" + self.text if reader == PERSON and not old.ended else self.text
+
+
+class Canvas:
+    """Takes text and cursor movements, gives lines to `emit` as they become final or are taken."""
+
+    def __init__(self, emit: Emit, *, height: int, beyond_cap: Callable[[int], None]) -> None:
+        self._emit = emit
+        self._beyond_cap = beyond_cap  # told the bytes of a line that were not kept
+        self.height = height
+        self.lines = [Line()]
+        self.first = 1  # number of `lines[0]` in the whole output
+        self.row = 0
+        self.column = 0
+
+    def write(self, text: str) -> None:
+        """Text without any control character, at the cursor."""
+        if text:
+            self.lines[self.row].write(self.column, text)
+            self.column += len(text)
+
+    def write_lines(self, text: str) -> None:
+        """Text with line feeds; the fast way for output that moves no cursor."""
+        head, feed, rest = text.partition("\n")
+        self.write(head)
+        if not feed:
+            return
+        self.new_line()
+        while rest:
+            if self.row == len(self.lines) - 1 and not self.lines[self.row].length:
+                rest = self._pass(rest)
+            head, feed, rest = rest.partition("\n")
+            self.write(head)
+            if feed:
+                self.new_line()
+
+    def _pass(self, text: str) -> str:
+        """Emit at once what would scroll off anyway; gives back the rest. The cursor is on a fresh line."""
+        end = len(text)
+        for _ in range(self.height):
+            end = text.rfind("\n", 0, end)
+            if end < 0:
+                return text
+        end = _before_long_line(text, end + 1)
+        if end == 0:
+            return text
+        for line in self.lines[:-1]:
+            self._final(line)
+        block = text[:end]
+        self._emit(MODEL, self.first, block)
+        self._emit(PERSON, self.first, block)
+        self.first += block.count("\n")
+        del self.lines[:-1]
+        self.row = 0
+        return text[end:]
+
+    def new_line(self) -> None:
+        """To the first column of the next line."""
+        self.column = 0
+        self.row += 1
+        if self.row == len(self.lines):
+            self.lines.append(Line())
+            self.scroll_off(len(self.lines) - self.height)
+
+    def scroll_off(self, count: int) -> None:
+        """Make the first `count` lines final."""
+        for line in self.lines[: max(count, 0)]:
+            self._final(line)
+        if count > 0:
+            del self.lines[:count]
+            self.row = max(0, self.row - count)
+
+    def _final(self, line: Line) -> None:
+        for reader in (MODEL, PERSON):
+            self._give(reader, self.first, line.news(reader, ended=True))
+        self._tell_beyond(line)
+        self.first += 1
+
+    def _tell_beyond(self, line: Line) -> None:
+        if line.beyond_bytes > line.beyond_told:
+            self._beyond_cap(line.beyond_bytes - line.beyond_told)
+            line.beyond_told = line.beyond_bytes
+
+    def move_to(self, row: int, column: int) -> None:
+        """Put the cursor somewhere, in lines from the top and columns from 0; clamped."""
+        self.row = min(max(row, 0), self.height - 1)
+        while self.row >= len(self.lines):
+            self.lines.append(Line())
+        self.column = min(max(column, 0), LINE_CAP)
+
+    def clear(self) -> None:
+        """A cleared screen keeps what stood on it above."""
+        self.scroll_off(len(self.lines))
+        self.lines = [Line()]
+        self.row = self.column = 0
+
+    def take(self, reader: int) -> None:
+        """Emit all that the reader was not given yet, the unfinished last line included."""
+        last = len(self.lines) - 1
+        for index, line in enumerate(self.lines):
+            if index < last or line.text or line.given[reader]:
+                self._give(reader, self.first + index, line.news(reader, ended=index < last))
+            if reader == MODEL:
+                self._tell_beyond(line)
+
+    def _give(self, reader: int, number: int, text: str) -> None:
+        if text:
+            self._emit(reader, number, text)
+
+
+def _before_long_line(text: str, end: int) -> int:
+    """The end of the last whole line before one above the cap, at most `end`; 0 when it is the first."""
+    start = 0
+    while end - start > LINE_CAP:
+        feed = text.rfind("\n", start, start + LINE_CAP + 1)
+        if feed < 0:
+            return start
+        start = feed + 1
+    return end

@@ -1,0 +1,245 @@
+"""One live command of `exec_command`: its process, its streams, its input, its end."""
+
+import asyncio
+import errno
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from enum import StrEnum
+
+from sandbox.running import Exit, Running
+from tools.output.collector import Collector, Taken
+
+READ_BYTES = 65_536  # at a time (design f.6)
+_READS_AT_ONCE = 16  # then other events have their turn
+DRAIN_S = 0.1  # for output after the end of the command
+SILENCE_S = 0.25  # after new output: a prompt, or a pause worth reporting
+LIVE_INTERVAL_S = 0.05  # at most 20 displays a second
+MAX_WRITE_BYTES = 65_536
+_FULL = {errno.EAGAIN, errno.EWOULDBLOCK}
+
+
+class Ending(StrEnum):
+    """Why a command is over."""
+
+    BY_ITSELF = "by itself"
+    TIMED_OUT = "timed out"
+    STOPPED = "stopped"
+
+
+class Terminal:
+    """Reads a running command into its collector and knows when it is over.
+
+    All methods belong to the event loop of the command. `over` means the command itself ended and
+    its output was drained; `gone` that nothing it started is left.
+    """
+
+    def __init__(
+        self, running: Running, collector: Collector, show: Callable[[str], None], *, tty: bool
+    ) -> None:
+        self.running = running
+        self.collector = collector
+        self.show = show  # live output for a person
+        self.on_gone: Callable[[], None] = lambda: None
+        self.ending = Ending.BY_ITSELF
+        self.over = asyncio.Event()
+        self.gone = asyncio.Event()
+        self.tty = tty
+        self._loop = asyncio.get_running_loop()
+        self._open = set(running.outputs)
+        self._drained = asyncio.Event()
+        self._stir = asyncio.Event()
+        self._last_output_at = self._loop.time()
+        self._taken_bytes = 0
+        self._tick: asyncio.TimerHandle | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+        self._stopping: asyncio.Task[None] | None = None
+        self._typed = "\n"  # the end of what was written to it
+        for number, fd in enumerate(running.outputs):
+            self._loop.add_reader(fd, self._read, number, fd)
+        self._watch = self._loop.create_task(self._until_gone())
+
+    @property
+    def exit(self) -> Exit | None:
+        """How the command ended; None while it runs."""
+        return self.running.exit
+
+    @property
+    def has_news(self) -> bool:
+        """Whether there is output that no result has told of."""
+        return self.collector.total_bytes > self._taken_bytes
+
+    def take(self, budget_bytes: int) -> Taken:
+        """The output since the last time."""
+        self._taken_bytes = self.collector.total_bytes
+        return self.collector.take(budget_bytes)
+
+    def limit(self, timeout_s: float) -> None:
+        """End it by the ladder when it still runs after `timeout_s`, counted from now."""
+        self._deadline = self._loop.call_later(timeout_s, self._time_out)
+
+    def _time_out(self) -> None:
+        if not self.gone.is_set():
+            self.ending = Ending.TIMED_OUT
+            self._stopping = self._loop.create_task(self._stop())
+
+    # --- waiting ---------------------------------------------------------------------------------
+
+    async def settled(self, timeout_s: float) -> None:
+        """Until the command is over and, for a moment, until what it started is gone too."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.over.wait(), timeout_s)
+        if self.ending is Ending.TIMED_OUT:
+            await self.gone.wait()
+        elif self.over.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.gone.wait(), DRAIN_S)
+
+    async def news(self, timeout_s: float) -> None:
+        """Until it is over, or silent for 250 ms after new output; at most `timeout_s`."""
+        deadline = self._loop.time() + timeout_s
+        while not self.over.is_set():
+            now = self._loop.time()
+            wait_s = deadline - now
+            if self.has_news:
+                wait_s = min(wait_s, self._last_output_at + SILENCE_S - now)
+            if wait_s <= 0:
+                return
+            self._stir.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stir.wait(), wait_s)
+        await self.settled(0)
+
+    async def _until_gone(self) -> None:
+        await self.running.wait()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._drained.wait(), DRAIN_S)
+        self.over.set()
+        self._stir.set()
+        await self.running.ended()
+        for number, fd in enumerate(self.running.outputs):
+            while fd in self._open and self._read(number, fd):  # the rest is there, then the end
+                pass
+        self._close()
+
+    def _close(self) -> None:
+        for timer in (self._deadline, self._tick):
+            if timer is not None:
+                timer.cancel()
+        self._display()
+        self.running.close()
+        self.collector.spool.close()
+        self.gone.set()
+        self._stir.set()
+        self.on_gone()
+
+    # --- output ----------------------------------------------------------------------------------
+
+    def _read(self, number: int, fd: int) -> bool:
+        """Read what is there, False when that is nothing. Not reading is the back-pressure that holds
+        a fast command back."""
+        pieces: list[bytes] = []
+        size = 0
+        ended = False
+        for _ in range(_READS_AT_ONCE):
+            try:
+                data = os.read(fd, READ_BYTES)
+            except OSError as error:
+                ended = error.errno not in _FULL  # a terminal tells its end by EIO
+                break
+            if not data:
+                ended = True
+                break
+            pieces.append(data)
+            size += len(data)
+            if size >= READ_BYTES:
+                break
+        if pieces:
+            self.collector.feed(number, b"".join(pieces))
+            self._last_output_at = self._loop.time()
+            self._stir.set()
+        if ended:
+            self._loop.remove_reader(fd)
+            self._open.discard(fd)
+            self.collector.end(number)
+            if not self._open:
+                self._drained.set()
+        if self._tick is None:
+            self._tick = self._loop.call_later(LIVE_INTERVAL_S, self._display)
+        return bool(pieces)
+
+    def _display(self) -> None:
+        self._tick = None
+        text = self.collector.display()
+        if text:
+            self.show(text)
+
+    # --- input -----------------------------------------------------------------------------------
+
+    async def write(self, data: bytes, timeout_s: float) -> int:
+        """Type; returns how many bytes were taken before `timeout_s` passed or the input closed."""
+        written = 0
+        deadline = self._loop.time() + timeout_s
+        while written < len(data) and self.running.stdin is not None:
+            try:
+                written += os.write(self.running.stdin, data[written:])
+            except BlockingIOError:
+                if not await self._writable(self.running.stdin, deadline - self._loop.time()):
+                    break
+            except OSError:  # the other side is closed
+                break
+        if written:
+            self._typed = data[written - 1 : written].decode("latin-1")
+        return written
+
+    async def _writable(self, fd: int, timeout_s: float) -> bool:
+        free = asyncio.Event()
+        self._loop.add_writer(fd, free.set)
+        try:
+            await asyncio.wait_for(free.wait(), max(0.0, timeout_s))
+        except TimeoutError:
+            return False
+        finally:
+            self._loop.remove_writer(fd)
+        return True
+
+    async def end_input(self) -> None:
+        """No more input: a pipe is closed, a terminal gets its end-of-file key."""
+        if not self.tty:
+            self.running.close_stdin()
+        elif self._typed == "\n":
+            await self.write(b"\x04", 1.0)
+        else:  # the first key only ends the unfinished line
+            await self.write(b"\x04\x04", 1.0)
+
+    def signal(self, name: str) -> None:
+        """Signal the foreground process group, as `INT`."""
+        self.running.signal(name)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Give the terminal another size; its programs get WINCH."""
+        self.running.resize(columns, rows)
+        self.collector.resize(columns, rows)
+
+    # --- the end ---------------------------------------------------------------------------------
+
+    async def stop(self) -> None:
+        """INT, TERM, KILL on everything it started; when cancelled meanwhile, KILL at once."""
+        if not self.gone.is_set():
+            self.ending = Ending.STOPPED
+        await self._stop()
+
+    async def _stop(self) -> None:
+        try:
+            if not self.gone.is_set():
+                await self.running.stop()
+        except asyncio.CancelledError:
+            self.running.kill()
+            raise
+        await self.gone.wait()
+
+    def kill(self) -> None:
+        """KILL everything at once."""
+        if not self.gone.is_set():
+            self.ending = Ending.STOPPED
+            self.running.kill()

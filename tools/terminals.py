@@ -1,0 +1,180 @@
+"""The table of live commands: small ids that are never used twice, also not by a later process."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tools.terminal import Terminal
+from tools.types import TerminalNews
+
+MAX_LIVE = 32
+MAX_ENDED = 64
+_TAIL_CHARS = 2_000
+_MAX_NEWS = 256  # pieces of live output nobody fetched; ends are never dropped
+
+
+@dataclass(slots=True, kw_only=True)
+class Entry:
+    """One command that outlived its call, or that an earlier process left behind."""
+
+    id: str
+    call_id: str
+    command: str
+    ref: str
+    started_at: float  # UTC seconds
+    terminal: Terminal | None = None  # None: lost with an earlier process
+    last_used: float = field(default_factory=time.monotonic)
+    told_end: bool = False  # the model was given its exit state
+    last_text: str = ""  # the end of what the model or a person saw of it
+
+    @property
+    def is_live(self) -> bool:
+        """Whether anything of it still runs."""
+        return self.terminal is not None and not self.terminal.gone.is_set()
+
+
+class Terminals:
+    """Holds at most `MAX_LIVE` live ones; ended ones stay for a while, so that late polls are answered."""
+
+    def __init__(self, artifacts: Path) -> None:
+        self._journal = artifacts / "terminals.jsonl"
+        self._entries: dict[str, Entry] = {}
+        self._starting = 0
+        self._news: list[TerminalNews] = []
+        self._stir = asyncio.Event()
+        self._count = 0
+        self._read_journal()
+
+    def _read_journal(self) -> None:
+        """What an earlier process left: those without an end are lost."""
+        try:
+            lines = self._journal.read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return
+        for line in lines:
+            try:
+                row = json.loads(line)
+            except ValueError:  # the process died while it wrote this line
+                continue
+            self._count = max(self._count, int(row["id"].removeprefix("t")))
+            if row.get("ended"):
+                self._entries.pop(row["id"], None)
+            else:
+                self._entries[row["id"]] = Entry(**row)
+
+    def _record(self, **row: object) -> None:
+        self._journal.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._journal.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row, ensure_ascii=True) + "\n")
+
+    @property
+    def live(self) -> list[Entry]:
+        """In the order in which they were added."""
+        return [entry for entry in self._entries.values() if entry.is_live]
+
+    def reserve(self) -> bool:
+        """Claim room for one more live command; False at the limit. `release` gives it back."""
+        if len(self.live) + self._starting >= MAX_LIVE:
+            return False
+        self._starting += 1
+        return True
+
+    def release(self) -> None:
+        """The claim was used or is not needed."""
+        self._starting -= 1
+
+    def add(self, terminal: Terminal, *, call_id: str, command: str, started_at: float) -> Entry:
+        """Give a live command an id."""
+        self._count += 1
+        entry = Entry(
+            id=f"t{self._count}",
+            call_id=call_id,
+            command=command,
+            ref=terminal.collector.spool.ref,
+            started_at=started_at,
+            terminal=terminal,
+        )
+        self._entries[entry.id] = entry
+        self._record(id=entry.id, call_id=call_id, command=command, ref=entry.ref, started_at=started_at)
+        terminal.show = lambda text: self._output(entry, text)
+        terminal.on_gone = lambda: self._gone(entry)
+        self._prune()
+        return entry
+
+    def get(self, terminal_id: str) -> Entry | None:
+        """The entry of an id that is or was in use."""
+        entry = self._entries.get(terminal_id)
+        if entry is not None:
+            entry.last_used = time.monotonic()
+        return entry
+
+    def _output(self, entry: Entry, text: str) -> None:
+        entry.last_text = (entry.last_text + text)[-_TAIL_CHARS:]
+        if len(self._news) < _MAX_NEWS:
+            self._news.append(TerminalNews(terminal=entry.id, call_id=entry.call_id, text=text))
+        self._stir.set()
+
+    def _gone(self, entry: Entry) -> None:
+        assert entry.terminal is not None
+        end = entry.terminal.exit
+        self._record(id=entry.id, ended=True)
+        self._news.append(
+            TerminalNews(
+                terminal=entry.id,
+                call_id=entry.call_id,
+                ended=True,
+                exit_code=end.code if end else None,
+                signal=end.signal if end else None,
+            )
+        )
+        self._stir.set()
+
+    def _prune(self) -> None:
+        """Forget the ended ones that were not used for longest; live ones never."""
+        ended = sorted(
+            (entry for entry in self._entries.values() if not entry.is_live), key=lambda one: one.last_used
+        )
+        for entry in ended[: max(0, len(ended) - MAX_ENDED)]:
+            del self._entries[entry.id]
+
+    async def news(self) -> AsyncIterator[TerminalNews]:
+        """Output and ends of commands that outlived their call, as they come; for one reader."""
+        while True:
+            await self._stir.wait()
+            self._stir.clear()
+            pending, self._news = self._news, []
+            for piece in pending:
+                yield piece
+
+    def listing(self) -> list[Mapping[str, Any]]:
+        """Live and recently ended ones, for people and for the notice at a turn's start."""
+        return [_row(entry) for entry in self._entries.values()]
+
+    async def close(self) -> None:
+        """End all of them; KILL, since the session is over."""
+        for entry in self.live:
+            assert entry.terminal is not None
+            entry.terminal.kill()
+        for entry in self.live:
+            assert entry.terminal is not None
+            await entry.terminal.gone.wait()
+
+
+def _row(entry: Entry) -> Mapping[str, Any]:
+    end = entry.terminal.exit if entry.terminal else None
+    state = "lost" if entry.terminal is None else "live" if entry.is_live else "ended"
+    return {
+        "id": entry.id,
+        "command": entry.command,
+        "state": state,
+        "started_at": entry.started_at,
+        "call_id": entry.call_id,
+        "tail": entry.last_text,
+        "exit_code": end.code if end else None,
+        "signal": end.signal if end else None,
+        "ref": entry.ref,
+    }
