@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
+from agent_tui.engine.events import CallEnded
 from agent_tui.engine.fold import Call
+from agent_tui.engine.judging import judge_step
 from agent_tui.engine.prepare import Prepared, ended
 from agent_tui.engine.scope import Scope
+from agent_tui.engine.session import Part
 from agent_tui.engine.snapshots import Snapshots
 from agent_tui.engine.stop import StoppedError
 from agent_tui.engine.types import EndReason
@@ -13,6 +16,7 @@ from agent_tui.engine.waves import cut_waves
 from context.items import Item, ResultItem
 from tools.types import Outcome, OutcomeStatus
 
+MAX_UNAVAILABLE = 3  # approvals in a row that nobody could give
 ERRORS = frozenset(OutcomeStatus) - {OutcomeStatus.SUCCEEDED, OutcomeStatus.YIELDED}
 
 
@@ -36,9 +40,11 @@ async def run_batch(
         except StoppedError as error:
             stopped = error
         await _skip(scope, keys, _why_skipped(scope, end, stopped) or "not run")
-    await answer_all(scope)
+    await answer_all(scope, judge=f"s{step}")
     if stopped is not None:
         raise stopped
+    if end is None and fold.unavailable >= MAX_UNAVAILABLE:
+        return EndReason.APPROVAL_UNAVAILABLE
     return end
 
 
@@ -57,14 +63,22 @@ async def _skip(scope: Scope, calls: Sequence[Prepared], why: str) -> None:
     """End those of a wave that never started."""
     owed = scope.session.fold.owed
     left = [call for call in calls if call.call_id in owed and owed[call.call_id].ended is None]
-    outcome = Outcome(status=OutcomeStatus.SKIPPED, text=why[0].upper() + why[1:], data={"why": why})
     if left:
-        await scope.session.settle(*(ended(call, outcome) for call in left))
+        await scope.session.settle(*skipped(left, why))
 
 
-async def answer_all(scope: Scope) -> None:
-    """Store the results of all calls that have ended, in call order, as one transaction."""
-    await scope.session.commit(*results(scope, scope.session.fold.owed.values()))
+def skipped(calls: Iterable[Prepared], why: str) -> list[CallEnded]:
+    """The ends of calls that are not run."""
+    outcome = Outcome(status=OutcomeStatus.SKIPPED, text=why[0].upper() + why[1:], data={"why": why})
+    return [ended(call, outcome) for call in calls]
+
+
+async def answer_all(scope: Scope, judge: str = "") -> None:
+    """Store the results of all calls that have ended, in call order, as one transaction; with the
+    judgement of the step `judge` where one is named."""
+    owed = list(scope.session.fold.owed.values())
+    parts: list[Part] = [judge_step(scope, judge, owed)] if judge else []
+    await scope.session.commit(*parts, *results(scope, owed))
 
 
 def results(scope: Scope, calls: Iterable[Call]) -> list[Item]:

@@ -3,10 +3,16 @@
 Turns, tool calls and time count for the task, over all its runs; tokens and money for the session.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from agent_tui.engine.types import Budgets, EndReason
 from agent_tui.models.base import ModelInfo
 from context.items import Usage
+
+WARN_SHARE = 0.8
+MAX_REQUESTS_PER_TURN = 3  # requests, retries included, for each turn of a turn limit
+GRACE_RESERVE_S = 15.0  # kept from a time limit for the grace call, at most a tenth of it
 
 
 @dataclass(slots=True)
@@ -14,7 +20,6 @@ class Spent:
     """What the records say was used; part of the fold."""
 
     turns: int = 0
-    requests: int = 0
     tool_calls: int = 0  # reserved and not given back
     active_s: float = 0.0  # of ended runs
     tokens: int = 0
@@ -22,7 +27,7 @@ class Spent:
 
     def new_task(self) -> None:
         """Start counting what counts for a task."""
-        self.turns = self.requests = self.tool_calls = 0
+        self.turns = self.tool_calls = 0
         self.active_s = 0.0
 
     def add(self, usage: Usage, cost_usd: float | None, reserved: int) -> None:
@@ -32,6 +37,88 @@ class Spent:
         self.tokens += usage.input_tokens + usage.output_tokens
         if self.cost_usd is not None:
             self.cost_usd = None if cost_usd is None else self.cost_usd + cost_usd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """The limits against what is used at one moment; `active_s` includes the open run."""
+
+    limits: Budgets
+    spent: Spent
+    active_s: float
+    requests: int = 0  # of this run, retries included
+
+    def over(self) -> EndReason | None:
+        """The limit that does not allow another request; None: all do."""
+        limits, spent = self.limits, self.spent
+        turns = limits.max_turns
+        if turns is not None and (spent.turns >= turns or self.requests >= MAX_REQUESTS_PER_TURN * turns):
+            return EndReason.BUDGET_TURNS
+        if (left := self.time_left_s()) is not None and left <= 0:
+            return EndReason.BUDGET_TIME
+        if limits.max_tokens is not None and spent.tokens >= limits.max_tokens:
+            return EndReason.BUDGET_TOKENS
+        if limits.max_cost_usd is not None and (spent.cost_usd or 0.0) >= limits.max_cost_usd:
+            return EndReason.BUDGET_COST
+        return None
+
+    def too_dear(self, tokens: int, reserved_output: int, info: ModelInfo) -> EndReason | None:
+        """Whether a request of so many tokens, with its answer, could pass a limit: then it is not sent."""
+        limits, spent = self.limits, self.spent
+        if limits.max_tokens is not None and spent.tokens + tokens + reserved_output > limits.max_tokens:
+            return EndReason.BUDGET_TOKENS
+        if limits.max_cost_usd is None:
+            return None
+        price = cost_of(Usage(input_tokens=tokens, output_tokens=reserved_output), info)
+        if price is None or spent.cost_usd is None:
+            return EndReason.COST_UNKNOWN
+        return EndReason.BUDGET_COST if spent.cost_usd + price > limits.max_cost_usd else None
+
+    def calls_left(self) -> int | None:
+        """Tool calls that may still be reserved; None: no limit."""
+        limit = self.limits.max_tool_calls
+        return None if limit is None else max(0, limit - self.spent.tool_calls)
+
+    def time_left_s(self) -> float | None:
+        """Active seconds until the grace call must begin; None: no limit."""
+        limit = self.limits.timeout_s
+        if limit is None:
+            return None
+        return limit - min(GRACE_RESERVE_S, limit / 10) - self.spent.active_s - self.active_s
+
+    def warnings(self) -> Iterator[tuple[str, str]]:
+        """Key and line of each limit that is four fifths used."""
+        limits, spent = self.limits, self.spent
+        used: list[tuple[str, float, float | None, str]] = [
+            ("turns", spent.turns, limits.max_turns, f"{spent.turns} of {limits.max_turns} turns used"),
+            (
+                "tools",
+                spent.tool_calls,
+                limits.max_tool_calls,
+                f"{spent.tool_calls} of {limits.max_tool_calls} tool calls used",
+            ),
+            (
+                "time",
+                spent.active_s + self.active_s,
+                limits.timeout_s,
+                f"{spent.active_s + self.active_s:.0f} s of {limits.timeout_s or 0:.0f} s used",
+            ),
+            (
+                "tokens",
+                spent.tokens,
+                limits.max_tokens,
+                f"{spent.tokens:,} of {limits.max_tokens or 0:,} tokens used",
+            ),
+            (
+                "cost",
+                spent.cost_usd or 0.0,
+                limits.max_cost_usd,
+                f"${spent.cost_usd or 0:.2f} of ${limits.max_cost_usd or 0:.2f} used",
+            ),
+        ]
+        for name, value, limit, line in used:
+            if limit is not None and value >= WARN_SHARE * limit:
+                yield f"budget.{name}", f"{name}: {line}"
 
 
 def cost_of(usage: Usage, info: ModelInfo) -> float | None:

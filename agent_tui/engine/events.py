@@ -214,6 +214,7 @@ class TurnEnded:
     text: str = ""  # the final answer
     error: str = ""
     last_check: str = ""
+    report: str = ""  # changed files, last check and open failures in words, from the records alone
 
 
 # --- calls -------------------------------------------------------------------------------------

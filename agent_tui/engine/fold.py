@@ -15,6 +15,7 @@ from agent_tui.engine.events import (
     CallProposed,
     CallSpawned,
     CallStarted,
+    CheckpointTaken,
     CompactionEnded,
     Event,
     GrantRemoved,
@@ -25,6 +26,7 @@ from agent_tui.engine.events import (
     LostResultAsked,
     NoticeRaised,
     PlanChanged,
+    ProgressJudged,
     QuestionAnswered,
     QuestionAsked,
     ResponseEnded,
@@ -39,9 +41,10 @@ from agent_tui.engine.events import (
     TurnStarted,
 )
 from agent_tui.engine.facts import fact_of
+from agent_tui.engine.progress import Progress
 from agent_tui.engine.states import NOT_RUN, RunState, States
 from agent_tui.engine.types import Decision, EndReason, TaskStatus
-from checkpoints.types import FileChange
+from checkpoints.types import Checkpoint, FileChange, Phase
 from context.facts import CallFact
 from context.guard import Guard
 from context.items import Item, ResultItem, Usage
@@ -124,6 +127,7 @@ class Fold:
         self.responses: dict[str, str] = {}  # step id → id of its response item
         self.calls: dict[str, Call] = {}
         self.owed: dict[str, Call] = {}  # calls without a result in the log, in call order
+        self.own_calls = 0  # of the person and the contract
         self.facts: dict[str, CallFact] = {}
         self.inbox: dict[str, InputAccepted] = {}
         self.approvals: dict[str, ApprovalAsked] = {}  # open ones
@@ -133,6 +137,16 @@ class Fold:
         self.guard = Guard()
         self.project = ""  # instructions of the project as of the newest epoch
         self.terminals: dict[str, TerminalChanged] = {}
+        self.progress = Progress()
+        self.judged: ProgressJudged | None = None  # newest
+        self.fresh_input = False  # the person said something since progress was judged
+        self.checks: dict[str, CallFact] = {}  # newest run of each check
+        self.moved_checks: set[str] = set()  # calls
+        self.trees: set[str] = set()  # contents of the workspace seen in this turn
+        self.old_content: set[str] = set()  # calls that led back to one of them
+        self.unavailable = 0  # approvals in a row that nobody could give
+        self.artifacts: dict[str, str] = {}  # reference → path
+        self.turn_starts: dict[int, int] = {}  # turn → place in the log
         self.rollbacks: list[RolledBack] = []
         self.clean_end = True  # the process before this one said goodbye
         self._newest_at: float | None = None
@@ -190,8 +204,11 @@ class Fold:
                     self.tasks += 1
                     self.task_id = body.task_id
                     self.spent.new_task()
+                    self.progress = Progress()
+                    self.trees.clear()
             case TurnStarted():
                 self.runs += 1
+                self.turn_starts.setdefault(self.tasks, len(self.log))
                 self.run = Run(id=body.run_id, task_id=body.task_id, attempt=body.attempt)
             case TurnEnded() if self.run is not None:
                 self.run.state = RunState.ENDED
@@ -214,6 +231,7 @@ class Fold:
             case CallProposed():
                 call = Call(proposed=body)
                 self.calls[body.call_id] = call
+                self.own_calls += body.by != "model"
                 if body.by == "model":
                     self.owed[body.call_id] = call
                     call.reserved = self._reserving
@@ -231,14 +249,36 @@ class Fold:
 
     def _end_call(self, body: CallEnded) -> None:
         call = self.calls[body.call_id]
-        call.ended = body if body.call_id in self.owed else None
+        call.ended = body
         if body.outcome.status in NOT_RUN and call.reserved:
             self.spent.tool_calls -= 1
         number = step_number(call.proposed.step_id)
-        self.facts[body.call_id] = fact_of(body, call.proposed, number)
+        fact = fact_of(body, call.proposed, number)
+        self.facts[body.call_id] = fact
+        self._note_check(fact)
+        if body.outcome.artifact is not None:
+            self.artifacts[body.outcome.artifact.ref] = str(body.outcome.artifact.path)
+        if body.outcome.data.get("unavailable"):
+            self.unavailable += 1
+        elif body.outcome.status not in NOT_RUN:
+            self.unavailable = 0
         self.guard = self.guard.after_call(body.call_id, self.facts[body.call_id].key)
         if self.run is not None:
             self.run.changes = merge_changes((*self.run.changes, *body.changes))
+
+    def _note_check(self, fact: CallFact) -> None:
+        """Remember whether a check moved: from fail to pass, or to another set of failures."""
+        if fact.is_check:
+            old = self.checks.get(fact.key)
+            if old is not None and (old.passed, old.failing_tests) != (fact.passed, fact.failing_tests):
+                self.moved_checks.add(fact.call_id)
+            self.checks[fact.key] = fact
+
+    def _note_checkpoint(self, taken: Checkpoint) -> None:
+        """Remember whether a call left the workspace with content not seen in this turn."""
+        if taken.cause.phase is Phase.AFTER_CALL and taken.tree in self.trees:
+            self.old_content.add(taken.cause.call_id)
+        self.trees.add(taken.tree)
 
     def _forget_lost(self, call_id: str) -> None:
         """A lost result is settled by the end of its call, or by its next start."""
@@ -275,6 +315,7 @@ class Fold:
                 self.inbox[body.input_id] = replace(old, text=body.text, kind=body.kind)
             case InputDelivered() | InputReturned():
                 self.inbox.pop(body.input_id, None)
+                self.fresh_input = self.fresh_input or isinstance(body, InputDelivered)
             case _:
                 pass
 
@@ -293,6 +334,12 @@ class Fold:
                 self.notices.add(body.key)
             case PlanChanged():
                 self.plan = body
+            case CheckpointTaken():
+                self._note_checkpoint(body.checkpoint)
+            case ProgressJudged():
+                self.progress.apply(body)
+                self.judged = body
+                self.fresh_input = False
             case CompactionEnded():
                 self.guard = body.guard
                 self.project = self.project if body.project is None else body.project

@@ -87,6 +87,14 @@ def delivery(session: Session, messages: Sequence[InputAccepted], step: int) -> 
     return parts
 
 
+async def deliver(session: Session, step: int) -> bool:
+    """Move waiting steers into the log, seen by step number `step`; False when there were none."""
+    waiting = steers(session)
+    if waiting:
+        await session.commit(*delivery(session, waiting, step))
+    return bool(waiting)
+
+
 def returns(session: Session, reason: str) -> list[Body]:
     """Give every pending message back to the editor."""
     return [

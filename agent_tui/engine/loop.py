@@ -5,48 +5,40 @@ state is in the session; what a step needs of others lies in its own module.
 """
 
 import asyncio
-from dataclasses import replace
 
+from agent_tui.engine.asking import ask_question
 from agent_tui.engine.batch import answer_all, run_batch
-from agent_tui.engine.budget import cost_of
-from agent_tui.engine.compaction import Compactor
+from agent_tui.engine.contract import Contract
+from agent_tui.engine.ending import end_run
 from agent_tui.engine.events import (
     Body,
     CallChanged,
-    ResponseEnded,
+    NoticeRaised,
+    ProgressJudged,
+    QuestionAsked,
     StatusChanged,
-    StepStarted,
     TaskChanged,
-    TurnEnded,
     TurnStarted,
 )
-from agent_tui.engine.fold import Call
-from agent_tui.engine.inbox import delivery, next_turn, steers
-from agent_tui.engine.prepare import Prepared, ended, prepare, prepare_part, proposals, tool_schemas
-from agent_tui.engine.request import ModelCall, Steered
+from agent_tui.engine.fold import Call, step_number
+from agent_tui.engine.framing import budget_of
+from agent_tui.engine.grace import ENDS_WITH_GRACE, last_words
+from agent_tui.engine.inbox import deliver, delivery, next_turn
+from agent_tui.engine.prepare import Prepared, ended, prepare
+from agent_tui.engine.progress import LAST_STRIKE
+from agent_tui.engine.response import Responder, Response
 from agent_tui.engine.resume import Recovery
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Part
 from agent_tui.engine.snapshots import Snapshots
-from agent_tui.engine.states import task_after
 from agent_tui.engine.stop import StoppedError
-from agent_tui.engine.types import END_FACTS, CallState, EndReason, TaskStatus
-from agent_tui.models.base import Completed, ErrorKind, ModelError, ModelRequest
+from agent_tui.engine.types import CallState, EndReason, TaskStatus
+from agent_tui.engine.wave import Wave
 from checkpoints.records import RecordsError
-from context.builder import build_view
-from context.items import (
-    CallPart,
-    ModelOrigin,
-    NoticeItem,
-    ResponseItem,
-    StopReason,
-    TextPart,
-    Usage,
-)
-from context.view import View
-from tools.types import Outcome, OutcomeStatus
+from context.items import NoticeItem, Origin, StopReason, UserItem
 
-REJECTED = frozenset({ErrorKind.BAD_REQUEST, ErrorKind.AUTH, ErrorKind.QUOTA, ErrorKind.REFUSAL})
+MAX_EMPTY = 2  # responses in a row with neither text nor call
+GO_ON, STOP = "continue", "stop"
 
 
 class Turn:
@@ -57,8 +49,10 @@ class Turn:
         self._recovery = recovery
         self._session = scope.session
         self._snapshots = Snapshots(scope)
-        self._compactor = Compactor(scope, self._view)
-        self._wake = wake  # set when a message came or a retry is wanted at once
+        self._responder = Responder(scope, wake)  # `wake`: a message came, or a retry is wanted at once
+        self._contract = Contract(scope, Wave(scope, self._snapshots, 0))
+        self._told: list[str] = []  # limits that the model has yet to be told of
+        self._empty = 0  # responses in a row without content
         self._error = ""
         self._text = ""
 
@@ -67,8 +61,9 @@ class Turn:
         await self._begin()
         while True:
             reason = await self._drive()
-            if await self._end(reason):
-                return reason
+            stored = await end_run(self._scope, self._snapshots, reason, text=self._text, error=self._error)
+            if stored is not None:
+                return stored
 
     async def _drive(self) -> EndReason:
         """Steps until there is a reason to end. The turn boundary: nothing is raised past it."""
@@ -78,6 +73,7 @@ class Turn:
                 self._scope.stop.check()
                 reason = await self._step()
                 if reason is not None:
+                    await self._last_words(reason)
                     return reason
         except StoppedError:
             return EndReason.INTERRUPTED
@@ -87,6 +83,11 @@ class Turn:
         except Exception as error:
             self._error = f"{type(error).__name__}: {error}"
             return EndReason.INTERNAL_ERROR
+
+    async def _last_words(self, reason: EndReason) -> None:
+        """The grace call, where a limit ended the run."""
+        if reason in ENDS_WITH_GRACE:
+            self._text = await last_words(self._scope, self._responder, reason)
 
     async def _begin(self) -> None:
         """Open task and run, and deliver what starts them, in one transaction."""
@@ -105,8 +106,8 @@ class Turn:
         ]
         if not fold.owed:
             parts += delivery(self._session, next_turn(self._session), fold.steps + 1)
-        await self._session.commit(*parts)
-        self._snapshots.begin()
+        if await self._session.settle(*parts):
+            self._snapshots.begin()
 
     def _new_task(self, old: TaskStatus | None) -> list[Part]:
         fold = self._session.fold
@@ -142,225 +143,113 @@ class Turn:
 
     async def _step(self) -> EndReason | None:
         """One model response and the execution of its calls; None: another step follows."""
-        response = await self._respond()
+        response = await self._responder.ask()
         if isinstance(response, EndReason):
+            self._error = self._responder.error
             return response
-        item, calls = response
-        if calls:
+        await self._warn()
+        if response.over_budget:
+            await answer_all(self._scope, judge=response.item.step_id)
+            return EndReason.BUDGET_TOOLS
+        if response.calls:
             self._session.show(StatusChanged(activity="running"))
-            reason = await run_batch(self._scope, self._snapshots, self._session.fold.steps, calls)
+            number = step_number(response.item.step_id)
+            reason = await run_batch(self._scope, self._snapshots, number, response.calls)
             self._scope.stop.skipping.clear()
-            if reason is not None:
-                return reason
-            await self._deliver()
-            return None
-        self._text = item.text
+            return reason or await self._judge()
+        return await self._answered(response)
+
+    async def _answered(self, response: Response) -> EndReason | None:
+        """After a response without calls: the end, unless something is still to be done."""
+        if response.is_empty:
+            return await self._ask_for_content()
+        self._empty = 0
+        self._text = response.item.text
         if await self._deliver():
             return None
-        return EndReason.COMPLETED
+        match response.item.stop:
+            case StopReason.PAUSED:
+                return None
+            case StopReason.REFUSAL:
+                self._error = "the model refused the request"
+                return EndReason.MODEL_REJECTED
+            case StopReason.LENGTH:
+                await self._session.commit(
+                    NoticeRaised(text="this answer was cut at the output limit", level="warning")
+                )
+            case _:
+                pass
+        return await self._contract.check(self._text)
 
-    async def _deliver(self) -> bool:
-        """Move waiting steers into the log; False when there were none."""
-        waiting = steers(self._session)
-        if waiting:
-            await self._session.commit(*delivery(self._session, waiting, self._session.fold.steps + 1))
-        return bool(waiting)
+    async def _ask_for_content(self) -> EndReason | None:
+        """A response with neither text nor call: one more try, then the end."""
+        self._empty += 1
+        if self._empty >= MAX_EMPTY:
+            self._error = f"the model gave {MAX_EMPTY} responses with neither text nor call"
+            return EndReason.LOOP_DETECTED
+        text = "Your last response had neither text nor a call. Answer, or call a tool"
+        await self._session.commit(NoticeItem(id=self._session.item_id("n"), text=text))
+        return None
 
-    # --- the request --------------------------------------------------------------------------
+    async def _judge(self) -> EndReason | None:
+        """What follows from the judgement of the step, and the messages that wait behind it."""
+        self._empty = 0
+        judged = self._session.fold.judged
+        if judged is None or not judged.finding:
+            await self._deliver()
+            return None
+        if judged.strikes < LAST_STRIKE:
+            await self._session.commit(*self._loop_notice(judged))
+            await self._deliver()
+            return None
+        if await self._deliver():
+            return None
+        self._error = judged.finding
+        if not self._scope.config.interactive:
+            return EndReason.LOOP_DETECTED
+        return await self._ask_to_go_on(judged)
 
-    def _view(self) -> View:
-        first = self._session.fold.first
-        assert first is not None
-        return build_view(
-            self._session.fold.log,
-            system=first.system,
-            project=self._session.fold.project,
-            tools=tool_schemas(self._scope.ports.toolbox),
+    async def _ask_to_go_on(self, judged: ProgressJudged) -> EndReason | None:
+        session = self._session
+        question = QuestionAsked(
+            question_id=f"q{session.fold.asked + 1}",
+            call_id="",
+            text=f"No progress: {judged.finding}",
+            options=(GO_ON, STOP),
+            free_text=True,
         )
+        answer = await ask_question(self._scope, question)
+        if answer is None:
+            self._scope.stop.pause("you left the question open")
+            self._scope.stop.check()
+        if answer == STOP:
+            return EndReason.LOOP_DETECTED
+        self._error = ""
+        fresh = ProgressJudged(step_id=judged.step_id, progressed=True, traces=(), idle_steps=0, strikes=0)
+        parts: list[Part] = [fresh]
+        if answer is not None and answer != GO_ON:
+            parts.append(UserItem(id=session.item_id("u"), text=answer, origin=Origin.STEER))
+        await session.commit(*parts)
+        return None
 
-    def _request(self, view: View) -> ModelRequest:
-        model, config = self._scope.ports.model, self._scope.config
-        return ModelRequest(
-            view=view,
-            model=model.info.model,
-            max_output_tokens=self._scope.window.reserved_output,
-            effort=self._session.fold.settings.get("effort")
-            or (config.model.effort if config.model else None),
-            output_schema=config.output_schema,
-            cache_key=self._session.id,
-        )
-
-    async def _respond(self) -> tuple[ResponseItem, list[Prepared]] | EndReason:
-        """Ask the model; the response is on disk with its calls when this returns."""
-        number = self._session.fold.steps + 1
-        step_id = f"s{number}"
-        await self._session.commit(StepStarted(step_id=step_id, number=number))
-        self._session.show(StatusChanged(activity="thinking"))
-        call = ModelCall(
-            self._session, self._scope.ports.model, self._scope.ports.retry, self._scope.stop, step_id
-        )
-        self._compactor.new_request()
-        while True:
-            try:
-                unfit = await self._compactor.fit()
-                if unfit is not None:
-                    return unfit
-                view = self._view()
-                self._wake.clear()
-                answer = await call.send(self._request(view), None, self._wake)
-            except StoppedError:
-                await self._keep_partial(call, step_id)
-                raise
-            if isinstance(answer, Steered):
-                await self._deliver()
-                continue
-            if isinstance(answer, ModelError) and answer.kind is ErrorKind.CONTEXT_OVERFLOW:
-                if await self._compactor.overflow(answer):
-                    continue
-                self._error = answer.message
-                return EndReason.CONTEXT_EXHAUSTED
-            break
-        if isinstance(answer, ModelError):
-            await self._keep_partial(call, step_id)
-            self._error = answer.message
-            rejected = answer.kind in REJECTED
-            return EndReason.MODEL_REJECTED if rejected else EndReason.MODEL_UNAVAILABLE
-        self._scope.meter.observe(view, answer.usage.input_tokens)
-        return await self._store(answer, call, step_id)
-
-    async def _store(
-        self, answer: Completed, call: ModelCall, step_id: str
-    ) -> tuple[ResponseItem, list[Prepared]]:
-        item = ingest(answer, self._session.item_id("m"), step_id)
-        prepared = self._prepare(item)
-        await self._session.commit(
-            item,
-            ResponseEnded(
-                step_id=step_id,
-                item_id=item.id,
-                text=item.text,
-                reasoning=call.reasoning,
-                reasoning_s=call.reasoning_s,
-                usage=item.usage,
-                cost_usd=cost_of(item.usage, self._scope.ports.model.info),
-                reserved_calls=len(item.calls),
-            ),
-            *proposals(step_id, item.calls, prepared),
-            cause=step_id,
-        )
-        return item, prepared
-
-    async def _keep_partial(self, call: ModelCall, step_id: str) -> None:
-        """Store the text of a response that was cut; its calls and reasoning are void (design a.3)."""
-        if not call.text.strip():
-            return
-        info = self._scope.ports.model.info
-        item = ResponseItem(
-            id=self._session.item_id("m"),
-            step_id=step_id,
-            parts=(TextPart(text=call.text),),
-            origin=ModelOrigin(provider=info.provider, model=info.model, api="chat"),
-            stop=StopReason.INTERRUPTED,
-        )
-        ended_response = ResponseEnded(
-            step_id=step_id,
-            item_id=item.id,
-            text=call.text,
-            reasoning=call.reasoning,
-            reasoning_s=call.reasoning_s,
-            usage=Usage(estimated=True),
-            cost_usd=0.0,
-            reserved_calls=0,
-            interrupted=True,
-        )
-        await self._session.settle(item, ended_response, cause=step_id)
-
-    # --- the calls ----------------------------------------------------------------------------
-
-    def _prepare(self, item: ResponseItem) -> list[Prepared]:
-        toolbox, policy = self._scope.ports.toolbox, self._scope.ports.gate.policy()
-        return [prepare_part(toolbox, policy, part) for part in item.calls]
-
-    # --- the end ------------------------------------------------------------------------------
-
-    async def _end(self, reason: EndReason) -> bool:
-        """Store the one `TurnEnded`; False when a message came first and the turn goes on."""
-        completed = reason is EndReason.COMPLETED
-        parts: list[Part] = []
-        try:
-            if reason is not EndReason.STATE_UNWRITABLE:
-                await self._close_calls(reason)
-                await self._snapshots.end()
-            parts = self._last_parts(reason)
-            return await self._session.commit(*parts, when=lambda: not (completed and steers(self._session)))
-        except RecordsError as error:
-            self._error = self._error or str(error)
-            await self._session.settle(*self._last_parts(EndReason.STATE_UNWRITABLE))
-            return True
-
-    async def _close_calls(self, reason: EndReason) -> None:
-        """Answer what is left after an error, so that no request ever holds an open call."""
-        owed = [call for call in self._session.fold.owed.values() if call.ended is None]
-        for call in owed:
-            status = OutcomeStatus.OUTCOME_UNKNOWN if call.started else OutcomeStatus.SKIPPED
-            text = "The run ended before the result was known; inspect before repeating"
-            outcome = Outcome(
-                status=status, text=text if call.started else f"Not run: the run ended ({reason})"
-            )
-            ready = Prepared(call_id=call.id, tool=call.proposed.tool, arguments={}, assessment=None)
-            await self._session.commit(ended(ready, outcome))
-        if self._session.fold.owed:
-            await answer_all(self._scope)
-
-    def _last_parts(self, reason: EndReason) -> list[Part]:
-        fold = self._session.fold
-        run = fold.run
-        assert run is not None
-        facts = END_FACTS[reason]
-        parts: list[Part] = []
-        if reason is EndReason.INTERRUPTED and self._scope.stop.now.is_set():
-            parts.append(self._interrupted_notice())
+    def _loop_notice(self, judged: ProgressJudged) -> list[Part]:
+        text = f"No progress: {judged.finding}. Change the approach, or say what stands in the way"
         return [
-            *parts,
-            TaskChanged(
-                task_id=fold.task_id, status=task_after(reason), cause=self._scope.stop.why or reason
-            ),
-            TurnEnded(
-                run_id=run.id,
-                reason=reason,
-                sentence=facts.sentence,
-                exit_code=facts.exit_code,
-                usage=run.usage,
-                cost_usd=run.cost_usd,
-                steps=run.steps,
-                duration_s=fold.active_s(self._session.clock.now()),
-                changes=run.changes,
-                text=self._text,
-                error=self._error,
-            ),
+            NoticeItem(id=self._session.item_id("n"), text=text),
+            NoticeRaised(text=f"no progress: {judged.finding}", level="warning", to_model=True),
         ]
 
-    def _interrupted_notice(self) -> NoticeItem:
-        paths = ", ".join(f"{c.kind} {c.path}" for c in self._session.fold.run.changes[:20])  # type: ignore[union-attr]
-        changed = f" Files changed in this turn: {paths}" if paths else ""
-        return NoticeItem(
-            id=self._session.item_id("n"), text=f"Interrupted by the user: effects may be partial.{changed}"
-        )
+    async def _warn(self) -> None:
+        """One line for each limit that is four fifths used, to person and model."""
+        for key, line in budget_of(self._scope).warnings():
+            if key not in self._session.fold.notices:
+                await self._session.commit(NoticeRaised(text=line, level="warning", to_model=True, key=key))
+                self._told.append(line)
 
-
-def ingest(answer: Completed, item_id: str, step_id: str) -> ResponseItem:
-    """The response as an item: its calls get ids of our own, `c<step>.<n>`; the provider's stay."""
-    number, parts = 0, []
-    for part in answer.parts:
-        number += isinstance(part, CallPart)
-        ours = f"c{step_id[1:]}.{number}"
-        parts.append(replace(part, call_id=ours) if isinstance(part, CallPart) else part)
-    return ResponseItem(
-        id=item_id,
-        step_id=step_id,
-        parts=tuple(parts),
-        origin=answer.origin,
-        response_id=answer.response_id,
-        usage=answer.usage,
-        stop=answer.stop,
-    )
+    async def _deliver(self) -> bool:
+        """Let in what waits at this place: notices of limits, then the person's messages."""
+        if self._told:
+            text = "Limits: " + "; ".join(self._told)
+            self._told.clear()
+            await self._session.commit(NoticeItem(id=self._session.item_id("n"), text=text))
+        return await deliver(self._session, self._session.fold.steps + 1)

@@ -207,7 +207,8 @@ class Ports:
     checkpointer: Checkpointer
     gate: Gate
     retry: RetryPolicy
-    instructions: Callable[[], str | None] = lambda: (
-        None
-    )  # project instructions from disk; None: as they were
+    instructions: Callable[[], str | None] = lambda: None  # of the project, from disk; None: unchanged
     summariser: Model | None = None  # for compaction; None: the ledger alone
+    choose_model: Callable[[str], Model] | None = None  # by `PROVIDER/MODEL`; raises AgentError
+    sessions: Callable[[], Sequence[Mapping[str, Any]]] = tuple  # stored ones, as `Subject.SESSIONS`
+    files: Callable[[], Sequence[str]] = tuple  # of the workspace, for mentions; may take a while

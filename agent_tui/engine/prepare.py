@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_tui.engine.events import Body, CallChanged, CallEnded, CallProposed
 from agent_tui.engine.ports import GatedCall, Toolbox
@@ -65,6 +65,21 @@ def tool_schemas(toolbox: Toolbox) -> tuple[ToolSchema, ...]:
         )
         for spec in toolbox.schemas()
     )
+
+
+def refuse_cut(ready: Prepared) -> Prepared:
+    """A call of a response that was cut at the output limit: never run, whatever it looks like."""
+    text = "Not run: your response was cut at the output limit; send it again in smaller parts"
+    return replace(ready, assessment=None, answer=Outcome(status=OutcomeStatus.INVALID, text=text))
+
+
+def refuse_repeated(ready: Prepared) -> Prepared:
+    """A call that progress detection has blocked."""
+    text = (
+        "Blocked: this repeats an earlier call with the same result; change something, or do something else"
+    )
+    outcome = Outcome(status=OutcomeStatus.SKIPPED, text=text, data={"blocked": True, "why": "repeated"})
+    return replace(ready, assessment=None, answer=outcome)
 
 
 def prepare_part(toolbox: Toolbox, policy: Policy, part: CallPart) -> Prepared:

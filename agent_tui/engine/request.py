@@ -1,12 +1,13 @@
 """One model call: stream it to the readers, try again as the policy says, stop when told."""
 
 import asyncio
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from agent_tui.engine.events import CallDrafted, ReasoningStreamed, RetryScheduled, TextStreamed
-from agent_tui.engine.ports import Model, RetryPolicy
-from agent_tui.engine.session import Session
-from agent_tui.engine.stop import Stop
+from agent_tui.engine.inbox import steers
+from agent_tui.engine.scope import Scope
 from agent_tui.models.base import (
     CallProgress,
     Completed,
@@ -29,28 +30,30 @@ class Steered:
 class ModelCall:
     """The request of one step; `text` holds what came, also when it was cut."""
 
-    def __init__(self, session: Session, model: Model, retry: RetryPolicy, stop: Stop, step_id: str) -> None:
+    def __init__(self, scope: Scope, step_id: str, time_left_s: Callable[[], float | None]) -> None:
         self.text = ""
         self.reasoning = ""
         self.reasoning_s = 0.0
         self.attempts = 0
-        self._session = session
-        self._model = model
-        self._retry = retry
-        self._stop = stop
+        self._session = scope.session
+        self._model = scope.ports.model
+        self._retry = scope.ports.retry
+        self._stop = scope.stop
         self._step_id = step_id
+        self._time_left_s = time_left_s
 
     async def send(
-        self, request: ModelRequest, timeout_s: float | None, woken: asyncio.Event
+        self, request: ModelRequest, woken: asyncio.Event, *, once: bool = False
     ) -> Completed | ModelError | Steered:
-        """Send, and again after a failure that may pass. Raises StoppedError; `woken` ends a wait early."""
+        """Send, and again after a failure that may pass. Raises StoppedError; `woken` ends a wait
+        early: with messages waiting the request is to be built anew, else it is sent at once."""
         while True:
-            result = await self._stop.guard(self._attempt(request, timeout_s))
+            result = await self._stop.guard(self._attempt(request))
             if isinstance(result, Completed):
                 return result
             self.attempts += 1
-            delay = self._retry(result, self.attempts) if self.attempts < MAX_ATTEMPTS else None
-            if delay is None:
+            delay = self._delay(result)
+            if delay is None or once:
                 return result
             scheduled = RetryScheduled(
                 attempt=self.attempts + 1,
@@ -59,22 +62,31 @@ class ModelCall:
                 error=result.message,
             )
             self._session.show(scheduled, cause=self._step_id)
-            if await self._stop.guard(_wait(woken, delay)):
+            await self._stop.guard(_wait(woken, delay))
+            woken.clear()
+            if steers(self._session):
                 return Steered()
+
+    def _delay(self, error: ModelError) -> float | None:
+        """Seconds until the next attempt; None: there is none, or no time is left for it."""
+        delay = self._retry(error, self.attempts) if self.attempts < MAX_ATTEMPTS else None
+        left = self._time_left_s()
+        return None if delay is None or (left is not None and left <= delay) else delay
 
     def _attempts_of(self, error: ModelError) -> int:
         """How many attempts the policy gives this class of failure in all."""
         tries = range(self.attempts, MAX_ATTEMPTS)
         return next((n for n in tries if self._retry(error, n) is None), MAX_ATTEMPTS)
 
-    async def _attempt(self, request: ModelRequest, timeout_s: float | None) -> Completed | ModelError:
+    async def _attempt(self, request: ModelRequest) -> Completed | ModelError:
         self.text = self.reasoning = ""
         self.reasoning_s = 0.0
+        left = self._time_left_s()
         try:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(left):
                 return await self._consume(request)
         except TimeoutError:
-            return ModelError(kind=ErrorKind.TIMEOUT, message=f"no complete answer within {timeout_s:.0f} s")
+            return ModelError(kind=ErrorKind.TIMEOUT, message=f"no complete answer within {left:.0f} s")
 
     async def _consume(self, request: ModelRequest) -> Completed | ModelError:
         thinking_since: float | None = None
@@ -112,11 +124,8 @@ class ModelCall:
         self._session.show(body, cause=self._step_id)
 
 
-async def _wait(woken: asyncio.Event, delay_s: float) -> bool:
-    """Wait the delay out; True when woken before."""
-    try:
+async def _wait(woken: asyncio.Event, delay_s: float) -> None:
+    """Wait the delay out, or until woken."""
+    with suppress(TimeoutError):
         async with asyncio.timeout(delay_s):
             await woken.wait()
-    except TimeoutError:
-        return False
-    return True

@@ -6,7 +6,7 @@ within two seconds of `Shutdown`.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,30 +30,37 @@ from agent_tui.engine.commands import (
     Submit,
     TerminalInput,
 )
+from agent_tui.engine.compaction import Compactor
+from agent_tui.engine.desk import Desk, Early
 from agent_tui.engine.events import (
-    ApprovalAsked,
-    ApprovalDecided,
-    Body,
-    LostResultAsked,
-    QuestionAnswered,
-    QuestionAsked,
+    Inspected,
+    NoticeRaised,
     Refused,
     SessionClosed,
     SessionStarted,
     StatusChanged,
 )
+from agent_tui.engine.framing import view_of
 from agent_tui.engine.hub import Reader
+from agent_tui.engine.inspection import InspectionError, inspect
 from agent_tui.engine.loop import Turn
-from agent_tui.engine.ports import Model, Ports
+from agent_tui.engine.own_calls import run_own
+from agent_tui.engine.ports import Ports
 from agent_tui.engine.resume import Recovery, crash_parts, kill_lost_terminals
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Session
-from agent_tui.engine.stop import Stop
+from agent_tui.engine.settings import SettingError, apply, change
+from agent_tui.engine.snapshots import Snapshots
+from agent_tui.engine.stop import Stop, StoppedError
 from agent_tui.engine.types import Config, InputKind, SandboxStatus, TaskStatus
+from agent_tui.engine.undo import redo, roll_back
 from agent_tui.engine.waits import Waits
+from agent_tui.engine.watching import Watch
+from agent_tui.engine.wave import Wave
 from checkpoints.records import RecordsError
 from context.budget import Window
 from context.estimate import Meter
+from context.items import NoticeItem
 
 MAX_COMMANDS = 1_000
 SHUTDOWN_S = 2.0  # for the running turn to end; after it what still runs is killed
@@ -62,9 +69,8 @@ SHUTDOWN_S = 2.0  # for the running turn to end; after it what still runs is kil
 class EngineRuntime:
     """One session and the process's hold on it; implements `commands.Engine`.
 
-    `start` opens a session that has no records yet, and says what this process is in one that has.
-    `choose_model` makes the adapter of another model by its name `PROVIDER/MODEL`, and raises
-    `AgentError` with the reason if it cannot.
+    `start` opens a session that has no records yet, and says what this process is in one that has;
+    `notices` are shown once the session is open, such as what became of a damaged store.
     """
 
     def __init__(
@@ -76,7 +82,7 @@ class EngineRuntime:
         start: SessionStarted,
         artifacts: Path,
         sandbox: SandboxStatus,
-        choose_model: Callable[[str], Model] | None = None,
+        notices: tuple[str, ...] = (),
     ) -> None:
         self._config = config
         self._session = session
@@ -84,15 +90,18 @@ class EngineRuntime:
         self._first = start
         self._artifacts = artifacts
         self._sandbox = sandbox
-        self._choose_model = choose_model
+        self._notices = notices
         self._commands: asyncio.Queue[Command] = asyncio.Queue(MAX_COMMANDS)
         self._waits = Waits()
         self._meter = Meter()
         self._answers = deque(config.answers)
         self._wake = asyncio.Event()
         self._stop = Stop()
-        self._turn: asyncio.Task[None] | None = None
-        self._early: dict[str, tuple[ApprovalAsked, ApprovalDecided]] = {}
+        self._work: asyncio.Task[None] | None = None  # turns, a shell command or a compaction
+        self._asides: set[asyncio.Task[None]] = set()  # inspections and the watch
+        early: Early = {}
+        self._early = early
+        self._desk = Desk(session, self._waits, early, lambda: self._busy)
         self._recovery = Recovery(self._scope())
 
     def send(self, command: Command) -> None:
@@ -122,66 +131,128 @@ class EngineRuntime:
     # --- life ---------------------------------------------------------------------------------
 
     async def _open(self) -> None:
-        for asked, decided in self._session.fold.grants:
-            self._ports.gate.restore(asked, decided)
         session = self._session
+        for asked, decided in session.fold.grants:
+            self._ports.gate.restore(asked, decided)
         if session.fold.first is None:
             await session.commit(self._first)
         else:
             kill_lost_terminals(session, self._first.boot_id)
             again = replace(self._first, resumed=True, system="", project="")
             await session.commit(again, *crash_parts(session))
+            self._restore_settings()
             await self._recovery.begin()
+        for text in self._opening_notices():
+            await session.commit(NoticeRaised(text=text, level="warning"))
         self._show_status()
+        self._aside(Watch(session, self._ports).run())
+
+    def _opening_notices(self) -> list[str]:
+        unread = self._session.unreadable
+        lost = [f"{unread} records of this session cannot be read by this version"] if unread else []
+        return [*self._notices, *lost]
+
+    def _restore_settings(self) -> None:
+        """Model and effort go on as they were, unless this start names a model; what guards the
+        machine is as this start says."""
+        for key in ("model", "effort"):
+            value = self._session.fold.settings.get(key, "")
+            if value and not (key == "model" and self._config.origins.get("model") in ("flag", "env")):
+                try:
+                    self._ports = apply(self._ports, key, value)
+                except SettingError as error:
+                    self._notices += (f"the session's {key} `{value}` cannot be used: {error}",)
 
     def _show_status(self) -> None:
+        info = self._ports.model.info
         self._session.show(
             StatusChanged(
                 sandbox=self._sandbox,
                 undo=self._ports.checkpointer.health(),
-                model=self._ports.model.info.model,
+                model=info.model,
                 approval=str(self._config.approval),
-                context_window=self._ports.model.info.context_window,
+                context_window=info.context_window,
                 activity="",
             )
         )
 
     async def _close(self, why: str) -> None:
-        if self._turn is not None:
+        """Within a few seconds: stop what runs, end what it started, say goodbye."""
+        if self._work is not None:
             self._stop.interrupt(why)
-            _, pending = await asyncio.wait({self._turn}, timeout=SHUTDOWN_S)
+            _, pending = await asyncio.wait({self._work}, timeout=SHUTDOWN_S)
             if pending:
                 self._stop.interrupt(why, force=True)
-                await asyncio.wait({self._turn}, timeout=SHUTDOWN_S)
+                await asyncio.wait({self._work}, timeout=SHUTDOWN_S)
+        for task in self._asides:
+            task.cancel()
         await self._ports.toolbox.close()
         await self._ports.checkpointer.close()
-        await self._session.settle(
-            *inbox.returns(self._session, "the session was closed"), SessionClosed(reason=why)
-        )
+        returned = inbox.returns(self._session, "the session was closed")
+        await self._session.settle(*returned, SessionClosed(reason=why))
         await self._session.close()
 
-    # --- turns --------------------------------------------------------------------------------
+    def _aside(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._asides.add(task)
+        task.add_done_callback(self._asides.discard)
+
+    # --- work ---------------------------------------------------------------------------------
 
     @property
     def _busy(self) -> bool:
-        return self._turn is not None and not self._turn.done()
+        return self._work is not None and not self._work.done()
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        self._work = asyncio.create_task(work)
 
     def _start_turn(self) -> None:
         """Start driving when idle; a turn that runs takes what waits by itself."""
         if not self._busy:
-            self._turn = asyncio.create_task(self._drive())
+            self._begin(self._drive(wanted=True))
 
-    async def _drive(self) -> None:
-        """Turns until nothing waits that may start one."""
-        going_on = True
-        while going_on:
+    async def _drive(self, *, wanted: bool) -> None:
+        """Turns until nothing waits that may start one; `wanted`: the first even without a message."""
+        while wanted or self._session.fold.inbox:
+            wanted = False
             self._stop = Stop()
             await Turn(self._scope(), self._recovery, wake=self._wake).run()
             paused = self._session.fold.task_status is TaskStatus.PAUSED
             if paused and not self._stop.now.is_set():
                 await self._session.settle(*inbox.returns(self._session, "the run stopped"))
             self._session.show(StatusChanged(activity=""))
-            going_on = bool(self._session.fold.inbox)
+
+    async def _shell(self, body: RunShell, cause: str) -> None:
+        """The person's own command; its output goes to the model when it is wanted there."""
+        self._stop = Stop()
+        scope = self._scope()
+        try:
+            wave = Wave(scope, Snapshots(scope), self._session.fold.steps)
+            outcome = await run_own(scope, wave, "exec_command", {"cmd": body.command}, "person")
+            if body.to_context:
+                text = f"The user ran `{body.command}`:\n{outcome.text}"
+                await self._session.commit(NoticeItem(id=self._session.item_id("n"), text=text), cause=cause)
+        except StoppedError:
+            pass
+        except RecordsError as error:
+            self._session.show(Refused(command_id=cause, reason=str(error)))
+        await self._drive(wanted=False)
+
+    async def _compact(self, body: Compact, cause: str) -> None:
+        self._stop = Stop()
+        scope = self._scope()
+        compactor = Compactor(scope, lambda: view_of(scope))
+        self._session.show(StatusChanged(activity="compacting"))
+        try:
+            refusal = await (compactor.undo() if body.undo else compactor.manual(body.focus))
+        except StoppedError:
+            refusal = "compaction stopped by you; the view is as before"
+        except RecordsError as error:
+            refusal = str(error)
+        if refusal:
+            self._session.show(Refused(command_id=cause, reason=refusal), cause=cause)
+        self._session.show(StatusChanged(activity=""))
+        await self._drive(wanted=False)
 
     def _scope(self) -> Scope:
         info = self._ports.model.info
@@ -205,31 +276,57 @@ class EngineRuntime:
         self._session.show(Refused(command_id=command.id, reason=reason), cause=command.id)
 
     async def _handle(self, command: Command) -> None:
-        match command.body:
-            case Submit():
-                refusal = await self._submit(command.body, command.id)
-            case EditPending():
-                body = command.body
-                refusal = await inbox.edit(self._session, body.input_id, body.text, body.kind, command.id)
-            case Decide():
-                refusal = await self._decide(command.body, command.id)
-            case Answer():
-                refusal = await self._answer(command.body, command.id)
-            case Interrupt():
-                refusal = await self._interrupt(command.body, command.id)
-            case Pause():
-                self._stop.pause("you paused the run")
-                refusal = "" if self._busy else "nothing runs"
-            case Continue():
-                refusal = self._continue()
-            case Settle():
-                refusal = await self._settle(command.body)
-            case Shutdown():
-                refusal = ""
-            case RunShell() | TerminalInput() | Compact() | Rollback() | Redo() | Set() | Inspect():
-                refusal = "this command is not available yet"
+        refusal = await self._obey(command)
         if refusal:
             self._refuse(command, refusal)
+
+    async def _obey(self, command: Command) -> str:
+        """Do what a command says; returns a refusal or ''."""
+        cause = command.id
+        match command.body:
+            case Submit():
+                return await self._submit(command.body, cause)
+            case EditPending() as body:
+                return await inbox.edit(self._session, body.input_id, body.text, body.kind, cause)
+            case Decide():
+                return await self._desk.decide(command.body, cause) or self._go_on()
+            case Answer():
+                return await self._desk.answer(command.body, cause)
+            case Settle():
+                return await self._settle(command.body)
+            case Interrupt() | Pause() | Continue():
+                return await self._steer_run(command.body, cause)
+            case Inspect():
+                self._aside(self._inspect(command.body, cause))
+                return ""
+            case TerminalInput() as body:
+                size = (body.columns, body.rows) if body.columns and body.rows else None
+                return await self._ports.toolbox.terminal_input(body.terminal, body.chars, body.signal, size)
+            case Shutdown():
+                return ""
+            case _:
+                return await self._when_idle(command)
+
+    async def _when_idle(self, command: Command) -> str:
+        """Commands that would get in the way of a run."""
+        if self._busy:
+            return "a run is under way; interrupt it or wait for its end"
+        cause = command.id
+        match command.body:
+            case RunShell():
+                self._begin(self._shell(command.body, cause))
+            case Compact():
+                self._begin(self._compact(command.body, cause))
+            case Rollback():
+                return await roll_back(self._scope(), command.body, cause)
+            case Redo():
+                return await redo(self._scope(), cause)
+            case Set() as body:
+                try:
+                    self._ports = await change(self._session, self._ports, body.key, body.value, cause)
+                except SettingError as error:
+                    return str(error)
+        return ""
 
     async def _submit(self, body: Submit, cause: str) -> str:
         refusal = inbox.refusal(self._session, body.text, body.images)
@@ -242,72 +339,44 @@ class EngineRuntime:
         if body.now and self._busy:
             self._stop.skipping.set()
         self._wake.set()
-        self._start_turn()
-        return ""
+        return self._go_on()
 
-    async def _decide(self, body: Decide, cause: str) -> str:
-        asked = self._session.fold.approvals.get(body.approval_id)
-        if asked is None:
-            return "this approval was answered already"
-        if body.digest != asked.digest:
-            return "the question has changed since it was shown"
-        if body.decision not in asked.choices:
-            return f"`{body.decision}` is not offered here"
-        decided = ApprovalDecided(
-            approval_id=body.approval_id,
-            call_id=asked.call_id,
-            decision=body.decision,
-            by="person",
-            scope=asked.session_key if body.decision == "session" else "",
-            feedback=body.feedback,
-            edited=body.edited,
-            grant=body.grant,
-        )
-        done = await self._session.commit(
-            decided, cause=cause, when=lambda: body.approval_id in self._session.fold.approvals
-        )
-        if not done:
-            return "this approval was answered already"
-        if self._busy:
-            self._waits.give(body.approval_id, decided)
-        else:
-            self._early[asked.call_id] = (asked, decided)
-        self._start_turn()
-        return ""
-
-    async def _answer(self, body: Answer, cause: str) -> str:
-        if not isinstance(self._session.fold.questions.get(body.question_id), QuestionAsked):
-            return "this question was answered already"
-        await self._session.commit(
-            QuestionAnswered(question_id=body.question_id, text=body.text), cause=cause
-        )
-        self._waits.give(body.question_id, body.text)
+    def _go_on(self) -> str:
         self._start_turn()
         return ""
 
     async def _settle(self, body: Settle) -> str:
-        asked = self._session.fold.questions.get(body.question_id)
-        if not isinstance(asked, LostResultAsked):
-            return "this result is settled already"
-        refusal = await self._recovery.settle(asked.call_id, body.choice)
+        refusal = await self._desk.settle(body, self._recovery)
         if not refusal and body.choice != "stop" and not self._recovery.open_calls:
             self._start_turn()
         return refusal
 
-    async def _interrupt(self, body: Interrupt, cause: str) -> str:
+    async def _steer_run(self, body: Interrupt | Pause | Continue, cause: str) -> str:
+        if isinstance(body, Continue):
+            return self._continue()
         if not self._busy:
             return "nothing runs"
+        if isinstance(body, Pause):
+            self._stop.pause("you paused the run")
+            return ""
         self._stop.interrupt(body.why, force=body.force)
-        returned: list[Body] = inbox.returns(self._session, "the run was interrupted")
+        returned = inbox.returns(self._session, "the run was interrupted")
         if returned:
             await self._session.settle(*returned, cause=cause)
         return ""
 
     def _continue(self) -> str:
         if self._busy:
-            self._wake.set()
+            self._wake.set()  # a wait for the next attempt ends now
             return ""
         if self._session.fold.task_status is not TaskStatus.PAUSED:
             return "there is no paused task"
-        self._start_turn()
-        return ""
+        return self._go_on()
+
+    async def _inspect(self, body: Inspect, cause: str) -> None:
+        try:
+            data = await inspect(self._scope(), body)
+        except (InspectionError, RecordsError) as error:
+            self._session.show(Refused(command_id=cause, reason=str(error)), cause=cause)
+        else:
+            self._session.show(Inspected(command_id=cause, data=data), cause=cause)

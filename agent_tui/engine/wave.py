@@ -17,6 +17,7 @@ from agent_tui.engine.events import (
     TerminalChanged,
 )
 from agent_tui.engine.execution import arguments_sha256, execute, profile
+from agent_tui.engine.framing import budget_of
 from agent_tui.engine.prepare import Prepared, ended
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.snapshots import Snapshots, Taken, is_writer, share_out
@@ -59,11 +60,16 @@ class Wave:
         """
         allowed = await authorise(self._scope, calls)
         self._scope.stop.check()
+        return await self.run_allowed(allowed)
+
+    async def run_allowed(self, allowed: list[Authorised]) -> EndReason | None:
+        """Run calls that need no gate any more."""
         taken, allowed = await self._checkpoint(allowed)
         if taken.error and self._scope.config.require_checkpoints:
             return EndReason.CHECKPOINT_UNAVAILABLE
-        if not await self._start(allowed, taken):
+        if not allowed or not await self._start(allowed, taken):
             self._scope.stop.check()
+            return None
         ran = await self._run_all(allowed)
         writers = [one for one in ran if is_writer(one.call)]
         if writers and taken.checkpoint is not None:
@@ -162,7 +168,9 @@ class Wave:
         return ran
 
     def _timeout_s(self) -> float | None:
-        return None
+        """A command ends with the time limit of the run."""
+        left = budget_of(self._scope).time_left_s()
+        return None if left is None else max(1.0, left)
 
     async def _attribute(self, writers: list[Ran], before: Taken) -> list[Ran]:
         """Give each writer what it changed, by the checkpoint after them."""

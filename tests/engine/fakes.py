@@ -385,7 +385,7 @@ class Engine:
     async def crash(self) -> None:
         """Stop as a killed process does: nothing more is stored, nothing is closed properly."""
         doomed = [self._running, self._reading]
-        turn = self.runtime._turn
+        turn = self.runtime._work
         doomed += [turn] if turn is not None else []
         for task in doomed:
             task.cancel()

@@ -1,0 +1,39 @@
+"""The view of a session and the request made of it: the same for a turn, `/context` and `debug request`."""
+
+from agent_tui.engine.budget import Budget
+from agent_tui.engine.prepare import tool_schemas
+from agent_tui.engine.scope import Scope
+from agent_tui.models.base import ModelRequest
+from context.builder import build_view
+from context.view import View
+
+
+def view_of(scope: Scope) -> View:
+    """What a request would hold now."""
+    fold = scope.session.fold
+    return build_view(
+        fold.log,
+        system=fold.first.system if fold.first else "",
+        project=fold.project,
+        tools=tool_schemas(scope.ports.toolbox),
+    )
+
+
+def request_of(scope: Scope, view: View) -> ModelRequest:
+    """The request for a view."""
+    model, config = scope.ports.model, scope.config
+    return ModelRequest(
+        view=view,
+        model=model.info.model,
+        max_output_tokens=scope.window.reserved_output,
+        effort=scope.session.fold.settings.get("effort") or (config.model.effort if config.model else None),
+        output_schema=config.output_schema,
+        cache_key=scope.session.id,
+    )
+
+
+def budget_of(scope: Scope, requests: int = 0) -> Budget:
+    """The limits as they stand now."""
+    fold = scope.session.fold
+    active_s = fold.active_s(scope.session.clock.now()) if fold.is_running else 0.0
+    return Budget(limits=scope.config.budgets, spent=fold.spent, active_s=active_s, requests=requests)

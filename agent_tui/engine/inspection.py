@@ -1,0 +1,162 @@
+"""Answers `Inspect`: facts of the session and its ports as plain data; changes nothing but `remove`."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from agent_tui.engine.commands import Inspect, Subject
+from agent_tui.engine.events import GrantRemoved
+from agent_tui.engine.framing import request_of, view_of
+from agent_tui.engine.scope import Scope
+from checkpoints.types import Checkpoint, CheckpointError, Phase
+from context.codec import encode
+
+MAX_OUTPUT_BYTES = 4 * 1024 * 1024  # of an artifact, read for a pager
+
+
+class InspectionError(Exception):
+    """The question cannot be answered; the text says why."""
+
+
+async def inspect(scope: Scope, asked: Inspect) -> Any:
+    """The data for a subject, in the shape stated with `Subject`; raises InspectionError."""
+    try:
+        return await _ANSWERS[asked.subject](scope, asked.args)
+    except CheckpointError as error:
+        raise InspectionError(str(error)) from error
+
+
+def _lines(text: str | None) -> Sequence[str]:
+    return text.splitlines() if text else ()
+
+
+def _number(text: str | None, default: int) -> int:
+    return int(text) if text and text.isdigit() else default
+
+
+async def _diff(scope: Scope, args: Mapping[str, str]) -> str:
+    """Between a checkpoint and the one that ends what was asked for, or the workspace now."""
+    checkpointer = scope.ports.checkpointer
+    if args.get("checkpoint"):
+        return await checkpointer.diff(args["checkpoint"])
+    taken = sorted(await checkpointer.list(scope.session.id), key=lambda one: one.seq)
+    if args.get("call"):
+        older, newer = _of_call(taken, args["call"])
+        return await checkpointer.diff(older, newer)
+    turn = scope.session.fold.tasks
+    inside = [one for one in taken if args.get("session") or one.cause.turn == turn]
+    if not inside:
+        raise InspectionError("there is no checkpoint to compare with")
+    return await checkpointer.diff(inside[0].id)
+
+
+def _of_call(taken: Sequence[Checkpoint], call_id: str) -> tuple[str, str | None]:
+    """The checkpoint before a call, and the first one after it that shows its end."""
+    before = [one for one in taken if one.cause.call_id == call_id and one.cause.phase is Phase.BEFORE_CALL]
+    if not before:
+        raise InspectionError(f"there is no checkpoint before call `{call_id}`")
+    ends = [one for one in taken if one.cause.call_id == call_id and one.cause.phase is Phase.AFTER_CALL]
+    return before[0].id, ends[-1].id if ends else None
+
+
+async def _checkpoints(scope: Scope, args: Mapping[str, str]) -> Any:
+    return [encode(one) for one in await scope.ports.checkpointer.list(args.get("session"))]
+
+
+async def _plan(scope: Scope, args: Mapping[str, str]) -> Any:
+    return encode(await scope.ports.checkpointer.plan(args.get("id", ""), _lines(args.get("paths"))))
+
+
+async def _sessions(scope: Scope, _: Mapping[str, str]) -> Any:
+    return list(await asyncio.to_thread(scope.ports.sessions))
+
+
+async def _files(scope: Scope, _: Mapping[str, str]) -> Any:
+    return list(await asyncio.to_thread(scope.ports.files))
+
+
+async def _terminals(scope: Scope, _: Mapping[str, str]) -> Any:
+    return list(scope.ports.toolbox.terminals())
+
+
+async def _transcript(scope: Scope, args: Mapping[str, str]) -> Any:
+    return [event async for event in scope.session.stored(_number(args.get("after"), 0))]
+
+
+async def _request(scope: Scope, _: Mapping[str, str]) -> Any:
+    body = scope.ports.model.body(request_of(scope, view_of(scope)))
+    return body.decode("utf-8", errors="replace")
+
+
+async def _output(scope: Scope, args: Mapping[str, str]) -> Any:
+    return await asyncio.to_thread(_read_output, scope, args)
+
+
+async def _context(scope: Scope, _: Mapping[str, str]) -> dict[str, Any]:
+    breakdown = scope.meter.breakdown(view_of(scope))
+    return {**asdict(breakdown), "total": breakdown.total, "window": scope.window.size}
+
+
+async def _cost(scope: Scope, _: Mapping[str, str]) -> dict[str, Any]:
+    fold = scope.session.fold
+    spent = {"tokens": fold.spent.tokens, "cost_usd": fold.spent.cost_usd}
+    run = fold.run
+    turn = {"usage": encode(run.usage), "cost_usd": run.cost_usd} if run is not None else {}
+    return {"session": spent, "turn": turn}
+
+
+async def _grants(scope: Scope, args: Mapping[str, str]) -> list[Mapping[str, Any]]:
+    remove = args.get("remove", "")
+    if remove:
+        if not scope.ports.gate.revoke(remove):
+            raise InspectionError(f"there is no grant `{remove}`")
+        await scope.session.commit(GrantRemoved(grant_id=remove, reason="taken back by you"))
+    return list(scope.ports.gate.grants())
+
+
+def _read_output(scope: Scope, args: Mapping[str, str]) -> str:
+    """Lines of a spooled output; a reference names a file of the session's directory and no other."""
+    ref = args.get("ref", "")
+    path = scope.session.fold.artifacts.get(ref) or str(scope.artifacts / ref)
+    if not Path(path).resolve().is_relative_to(scope.artifacts.resolve()) or not Path(path).is_file():
+        raise InspectionError(f"there is no output `{ref}`")
+    with Path(path).open("rb") as spool:
+        lines = spool.read(MAX_OUTPUT_BYTES).decode("utf-8", errors="replace").splitlines()
+    first = max(1, _number(args.get("start_line"), 1))
+    return "\n".join(lines[first - 1 : _number(args.get("end_line"), len(lines))])
+
+
+async def _settings(scope: Scope, _: Mapping[str, str]) -> dict[str, Any]:
+    config, fold = scope.config, scope.session.fold
+    values = {
+        "model": scope.ports.model.info.model,
+        "sandbox": str(config.sandbox),
+        "network": config.network,
+        "approval": str(config.approval),
+        "workspace": str(config.workspace),
+        **{name: value for name, value in asdict(config.budgets).items() if value is not None},
+        **config.interface,
+    }
+    shown = {
+        key: {"value": value, "origin": config.origins.get(key, "default")} for key, value in values.items()
+    }
+    return shown | {key: {"value": value, "origin": "session"} for key, value in fold.settings.items()}
+
+
+_ANSWERS: Mapping[Subject, Callable[[Scope, Mapping[str, str]], Awaitable[Any]]] = {
+    Subject.CHECKPOINTS: _checkpoints,
+    Subject.ROLLBACK_PLAN: _plan,
+    Subject.DIFF: _diff,
+    Subject.SESSIONS: _sessions,
+    Subject.CONTEXT: _context,
+    Subject.COST: _cost,
+    Subject.GRANTS: _grants,
+    Subject.TERMINALS: _terminals,
+    Subject.OUTPUT: _output,
+    Subject.FILES: _files,
+    Subject.SETTINGS: _settings,
+    Subject.TRANSCRIPT: _transcript,
+    Subject.REQUEST: _request,
+}

@@ -1,0 +1,56 @@
+"""What a run came to, told from its records alone: checks, failures, changed files."""
+
+from collections.abc import Iterable
+
+from agent_tui.engine.fold import Fold
+from checkpoints.types import FileChange
+from context.facts import CallFact
+
+MAX_LINES = 12
+
+
+def last_check(facts: Iterable[CallFact]) -> tuple[str, bool]:
+    """The newest check with its exit code and whether it passed after the last change; '' for none."""
+    check: CallFact | None = None
+    stale = False
+    for fact in facts:
+        if fact.is_check and fact.status in ("succeeded", "failed", "timed_out"):
+            check, stale = fact, bool(fact.changes)
+        elif fact.changes:
+            stale = True
+    if check is None:
+        return "", False
+    outcome = "passed" if check.passed else f"failed (exit {check.exit_code})"
+    when = "before the last change" if stale else "after the last change"
+    return f"{check.target} {outcome} {when}", check.passed and not stale
+
+
+def open_failures(facts: Iterable[CallFact]) -> list[str]:
+    """Commands whose newest run failed."""
+    newest = {fact.key: fact for fact in facts if fact.kind == "exec"}
+    return [
+        f"{fact.target} (exit {fact.exit_code}): {fact.first_error}".rstrip(": ")
+        for fact in newest.values()
+        if not fact.passed and fact.status in ("failed", "timed_out", "succeeded")
+    ]
+
+
+def names(changes: Iterable[FileChange]) -> str:
+    """Changed files in one line."""
+    shown = [f"{change.kind} {change.path}" for change in changes]
+    more = f" and {len(shown) - MAX_LINES} more" if len(shown) > MAX_LINES else ""
+    return ", ".join(shown[:MAX_LINES]) + more
+
+
+def summary(fold: Fold, why: str) -> str:
+    """The account that stands for a final answer when the model gives none."""
+    changes = fold.run.changes if fold.run else ()
+    check, _ = last_check(fold.facts.values())
+    failures = open_failures(fold.facts.values())[-MAX_LINES:]
+    lines = [
+        f"The run ended: {why}",
+        f"Changed files: {names(changes) or 'none'}",
+        f"Last check: {check or 'none was run'}",
+        *(f"Still failing: {line}" for line in failures),
+    ]
+    return "\n".join(lines)

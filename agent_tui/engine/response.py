@@ -1,0 +1,237 @@
+"""Gets one model response onto disk: request, retries, compaction, and the calls as proposed."""
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from agent_tui.engine.batch import skipped
+from agent_tui.engine.budget import cost_of
+from agent_tui.engine.compaction import Compactor
+from agent_tui.engine.events import Body, ResponseEnded, StatusChanged, StepStarted
+from agent_tui.engine.fold import step_number
+from agent_tui.engine.framing import budget_of, request_of, view_of
+from agent_tui.engine.inbox import deliver
+from agent_tui.engine.prepare import Prepared, prepare_part, proposals, refuse_cut, refuse_repeated
+from agent_tui.engine.progress import call_fingerprint
+from agent_tui.engine.request import ModelCall, Steered
+from agent_tui.engine.scope import Scope
+from agent_tui.engine.stop import StoppedError
+from agent_tui.engine.types import EndReason
+from agent_tui.models.base import Completed, ErrorKind, ModelError
+from context.estimate import text_tokens
+from context.items import (
+    CallPart,
+    CompactionItem,
+    ModelOrigin,
+    Part,
+    ReasoningPart,
+    ResponseItem,
+    StopReason,
+    TextPart,
+    Usage,
+)
+from context.view import View
+
+REJECTED = frozenset({ErrorKind.BAD_REQUEST, ErrorKind.AUTH, ErrorKind.QUOTA, ErrorKind.REFUSAL})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """A response that is on disk; `over_budget`: its calls were answered as not run."""
+
+    item: ResponseItem
+    calls: tuple[Prepared, ...]
+    over_budget: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Neither text nor call: nothing of it is in the log."""
+        return not self.item.text.strip() and not self.calls
+
+
+class Responder:
+    """Asks the model for the steps of one turn; `error` is the line of the last failure."""
+
+    def __init__(self, scope: Scope, wake: asyncio.Event) -> None:
+        self.error = ""
+        self._scope = scope
+        self._session = scope.session
+        self._compactor = Compactor(scope, lambda: view_of(scope))
+        self._wake = wake
+        self._requests = 0
+
+    async def ask(self) -> Response | EndReason:
+        """One response, or why there is none. Raises StoppedError and RecordsError."""
+        over = budget_of(self._scope, self._requests).over()
+        if over is not None:
+            return over
+        step_id = await self._begin_step()
+        call = ModelCall(self._scope, step_id, self._time_left)
+        self._compactor.new_request()
+        while True:
+            try:
+                answer = await self._attempt(call)
+            except StoppedError:
+                await self._keep_partial(call, step_id)
+                raise
+            finally:
+                self._requests += 1
+            if isinstance(answer, Steered):
+                await deliver(self._session, step_number(step_id))
+            elif isinstance(answer, ModelError) and answer.kind is ErrorKind.CONTEXT_OVERFLOW:
+                if not await self._compactor.overflow(answer):
+                    self.error = answer.message
+                    return EndReason.CONTEXT_EXHAUSTED
+            elif isinstance(answer, ModelError):
+                return await self._fail(answer, call, step_id)
+            elif isinstance(answer, EndReason):
+                return answer
+            else:
+                return await self._store(answer, call, step_id)
+
+    async def ask_last(self, timeout_s: float, max_output_tokens: int) -> Response | None:
+        """One request without a second attempt and without calls: the grace call."""
+        step_id = await self._begin_step()
+        call = ModelCall(self._scope, step_id, lambda: timeout_s)
+        request = replace(
+            request_of(self._scope, view_of(self._scope)),
+            tool_choice="none",
+            max_output_tokens=max_output_tokens,
+        )
+        answer = await call.send(request, self._wake, once=True)
+        return (
+            await self._store(answer, call, step_id, run_calls=False)
+            if isinstance(answer, Completed)
+            else None
+        )
+
+    async def _begin_step(self) -> str:
+        number = self._session.fold.steps + 1
+        log = self._session.fold.log
+        epoch = next((item.id for item in reversed(log) if isinstance(item, CompactionItem)), "")
+        await self._session.commit(StepStarted(step_id=f"s{number}", number=number, view_id=epoch))
+        self._session.show(StatusChanged(activity="thinking"))
+        return f"s{number}"
+
+    async def _attempt(self, call: ModelCall) -> Completed | ModelError | Steered | EndReason:
+        """Make the view fit, check what it may cost, and send it."""
+        unfit = await self._compactor.fit()
+        if unfit is not None:
+            return unfit
+        view = view_of(self._scope)
+        tokens = self._scope.meter.tokens(view)
+        budget = budget_of(self._scope)
+        dear = budget.too_dear(tokens, self._scope.window.reserved_output, self._scope.ports.model.info)
+        if dear is not None:
+            return dear
+        self._wake.clear()
+        answer = await call.send(request_of(self._scope, view), self._wake)
+        if isinstance(answer, Completed):
+            return self._measured(answer, view, tokens)
+        return answer
+
+    def _time_left(self) -> float | None:
+        return budget_of(self._scope).time_left_s()
+
+    def _measured(self, answer: Completed, view: View, tokens: int) -> Completed:
+        """Learn from the usage, or estimate it where the provider sent none."""
+        if answer.usage.input_tokens:
+            self._scope.meter.observe(view, answer.usage.input_tokens)
+            return answer
+        output = sum(text_tokens(_text_of(part)) for part in answer.parts)
+        return replace(answer, usage=Usage(input_tokens=tokens, output_tokens=output, estimated=True))
+
+    async def _fail(self, error: ModelError, call: ModelCall, step_id: str) -> EndReason:
+        await self._keep_partial(call, step_id)
+        self.error = error.message
+        left = self._time_left()
+        if left is not None and left <= 0:
+            return EndReason.BUDGET_TIME
+        return EndReason.MODEL_REJECTED if error.kind in REJECTED else EndReason.MODEL_UNAVAILABLE
+
+    async def _store(
+        self, answer: Completed, call: ModelCall, step_id: str, *, run_calls: bool = True
+    ) -> Response:
+        """Response, usage, calls and reservation, in one transaction (design b.3, d.2)."""
+        item = ingest(answer, self._session.item_id("m"), step_id)
+        calls = self._prepare(item)
+        left = 0 if not run_calls else budget_of(self._scope).calls_left()
+        over = left is not None and len(calls) > left
+        reserved = 0 if over else len(calls)
+        why = f"not run: tool budget, {left} left" if run_calls else "not run: no further call is possible"
+        response = Response(item=item, calls=tuple(calls), over_budget=over)
+        parts: list[ResponseItem | Body] = [] if response.is_empty else [item]
+        parts.append(self._ended(item, call, reserved))
+        parts += proposals(step_id, item.calls, calls)
+        if over:
+            parts += skipped([one for one in calls if one.answer is None], why)
+        await self._session.commit(*parts, cause=step_id)
+        self._session.show(StatusChanged(cost_usd=self._session.fold.spent.cost_usd))
+        return response
+
+    def _prepare(self, item: ResponseItem) -> list[Prepared]:
+        toolbox, policy = self._scope.ports.toolbox, self._scope.ports.gate.policy()
+        calls = [prepare_part(toolbox, policy, part) for part in item.calls]
+        if item.stop is StopReason.LENGTH:
+            return [refuse_cut(one) for one in calls]
+        fold = self._session.fold
+        blocked = frozenset() if fold.fresh_input else fold.progress.blocked
+        return [
+            refuse_repeated(one) if call_fingerprint(part.tool, part.arguments) in blocked else one
+            for one, part in zip(calls, item.calls, strict=True)
+        ]
+
+    def _ended(self, item: ResponseItem, call: ModelCall, reserved: int) -> ResponseEnded:
+        return ResponseEnded(
+            step_id=item.step_id,
+            item_id=item.id,
+            text=item.text,
+            reasoning=call.reasoning,
+            reasoning_s=call.reasoning_s,
+            usage=item.usage,
+            cost_usd=cost_of(item.usage, self._scope.ports.model.info),
+            reserved_calls=reserved,
+            interrupted=item.stop is StopReason.INTERRUPTED,
+        )
+
+    async def _keep_partial(self, call: ModelCall, step_id: str) -> None:
+        """Store the text of a response that was cut; its calls and reasoning are void (design a.3)."""
+        if not call.text.strip():
+            return
+        info = self._scope.ports.model.info
+        item = ResponseItem(
+            id=self._session.item_id("m"),
+            step_id=step_id,
+            parts=(TextPart(text=call.text.rstrip()),),
+            origin=ModelOrigin(provider=info.provider, model=info.model, api="chat"),
+            usage=Usage(output_tokens=text_tokens(call.text), estimated=True),
+            stop=StopReason.INTERRUPTED,
+        )
+        await self._session.settle(item, self._ended(item, call, 0), cause=step_id)
+
+
+def ingest(answer: Completed, item_id: str, step_id: str) -> ResponseItem:
+    """The response as an item: its calls get ids of our own, `c<step>.<n>`; the provider's stay."""
+    number, parts = 0, []
+    for part in answer.parts:
+        number += isinstance(part, CallPart)
+        ours = f"c{step_id[1:]}.{number}"
+        parts.append(replace(part, call_id=ours) if isinstance(part, CallPart) else part)
+    return ResponseItem(
+        id=item_id,
+        step_id=step_id,
+        parts=tuple(parts),
+        origin=answer.origin,
+        response_id=answer.response_id,
+        usage=answer.usage,
+        stop=answer.stop,
+    )
+
+
+def _text_of(part: Part) -> str:
+    match part:
+        case CallPart():
+            return part.tool + part.arguments
+        case TextPart() | ReasoningPart():
+            return part.text
+        case _:
+            return part.raw

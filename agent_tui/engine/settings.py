@@ -1,0 +1,57 @@
+"""Changes of settings in a running session: each is stored, and holds for later processes too."""
+
+from dataclasses import replace
+
+from agent_tui.engine.events import SettingChanged, StatusChanged
+from agent_tui.engine.ports import Ports
+from agent_tui.engine.session import Session
+from agent_tui.errors import AgentError
+
+EFFORTS = ("minimal", "low", "medium", "high")
+OF_GATE = ("approval", "sandbox", "network", "add_dir")
+
+
+class SettingError(Exception):
+    """The setting cannot be changed so; the text says why."""
+
+
+async def change(session: Session, ports: Ports, key: str, value: str, cause: str) -> Ports:
+    """Change one setting and store it; the ports from now on. Raises SettingError."""
+    ports = apply(ports, key, value)
+    await session.commit(SettingChanged(key=key, value=value), cause=cause)
+    match key:
+        case "model":
+            info = ports.model.info
+            session.show(StatusChanged(model=info.model, context_window=info.context_window), cause=cause)
+        case "effort":
+            session.show(StatusChanged(effort=value), cause=cause)
+        case "approval":
+            session.show(StatusChanged(approval=value), cause=cause)
+        case _:
+            pass
+    return ports
+
+
+def apply(ports: Ports, key: str, value: str) -> Ports:
+    """Put a setting into force, now or when a session is opened again. Raises SettingError."""
+    if key == "model":
+        return _with_model(ports, value)
+    if key == "effort":
+        if value not in EFFORTS:
+            raise SettingError(f"`{value}` is no effort; one of {', '.join(EFFORTS)}")
+    elif key in OF_GATE:
+        refusal = ports.gate.set(key, value)
+        if refusal:
+            raise SettingError(refusal)
+    elif key not in ("title", "context_window"):
+        raise SettingError(f"`{key}` cannot be changed in a session")
+    return ports
+
+
+def _with_model(ports: Ports, name: str) -> Ports:
+    if ports.choose_model is None:
+        raise SettingError("the model cannot be changed here")
+    try:
+        return replace(ports, model=ports.choose_model(name))
+    except AgentError as error:
+        raise SettingError(str(error)) from error

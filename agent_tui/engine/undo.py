@@ -1,0 +1,156 @@
+"""Takes files, the conversation, or both back to a checkpoint, and takes that back again (design c.6).
+
+Files first, then the record: a crash between the two leaves the story longer than the files, which
+the checkpoint taken before the rollback still tells.
+"""
+
+from agent_tui.engine import inbox
+from agent_tui.engine.commands import Rollback
+from agent_tui.engine.events import GrantRemoved, RolledBack
+from agent_tui.engine.scope import Scope
+from agent_tui.engine.session import Part
+from checkpoints.types import Checkpoint, CheckpointError, RollbackResult
+from context.items import CompactionItem, NoticeItem, ResponseItem, RollbackItem, UserItem
+from context.units import visibility_of
+
+
+async def roll_back(scope: Scope, asked: Rollback, cause: str) -> str:
+    """Do it and store `RolledBack`; returns a refusal or ''."""
+    session, checkpointer = scope.session, scope.ports.checkpointer
+    if any(terminal.get("state") == "live" for terminal in scope.ports.toolbox.terminals()):
+        return "a terminal is live and may write; stop it first (`/stop`)"
+    files: RollbackResult | None = None
+    try:
+        target = await _checkpoint(scope, asked.checkpoint_id)
+        if asked.mode != "conversation":
+            if (
+                asked.default_choice == "abort"
+                and (await checkpointer.plan(target.id, asked.paths)).conflicts
+            ):
+                return "files changed meanwhile by others stand in the way; choose `keep` or `take`"
+            files = await checkpointer.rollback(
+                target.id,
+                paths=asked.paths,
+                choices={path: c for path, c in asked.choices.items() if c in ("keep", "take", "merge")},  # type: ignore[misc] # checked
+                default="keep" if asked.default_choice == "abort" else asked.default_choice,
+                session=session.id,
+            )
+    except CheckpointError as error:
+        return str(error)
+    await session.commit(*_parts(scope, asked, target, files), cause=cause)
+    return ""
+
+
+async def redo(scope: Scope, cause: str) -> str:
+    """Take the last rollback back, files and conversation; returns a refusal or ''."""
+    session = scope.session
+    last = session.fold.rollbacks[-1] if session.fold.rollbacks else None
+    if last is None or last.redo_of:
+        return "there is no rollback to undo"
+    files: RollbackResult | None = None
+    try:
+        if last.files is not None:
+            files = await scope.ports.checkpointer.redo(session.id)
+    except CheckpointError as error:
+        return str(error)
+    parts: list[Part] = []
+    item_id = ""
+    if last.item_id:
+        item_id = session.item_id("b")
+        parts.append(RollbackItem(id=item_id, hidden=(), undone=last.item_id))
+    body = RolledBack(
+        checkpoint_id=files.target if files else last.checkpoint_id,
+        mode=last.mode,
+        files=files,
+        item_id=item_id,
+        redo_of=last.checkpoint_id,
+    )
+    await session.commit(*parts, body, cause=cause)
+    return ""
+
+
+async def _checkpoint(scope: Scope, checkpoint_id: str) -> Checkpoint:
+    """The checkpoint by id, or the newest one that a turn of this session began with."""
+    taken = await scope.ports.checkpointer.list()
+    for one in taken:
+        if checkpoint_id == one.id:
+            return one
+    own = [one for one in taken if one.session == scope.session.id and one.cause.phase == "turn_start"]
+    if not checkpoint_id and own:
+        return own[0]
+    raise CheckpointError(f"there is no checkpoint `{checkpoint_id}`; `agent-tui checkpoints` lists them")
+
+
+def _parts(scope: Scope, asked: Rollback, target: Checkpoint, files: RollbackResult | None) -> list[Part]:
+    session = scope.session
+    parts: list[Part] = []
+    item_id, draft = "", ""
+    if asked.mode == "files":
+        parts.append(_notice(scope, target, files))
+    else:
+        hidden, draft = hidden_from(scope, target)
+        item_id = session.item_id("b")
+        parts.append(RollbackItem(id=item_id, hidden=hidden))
+        parts += inbox.returns(session, "rolled back")
+        parts += [
+            GrantRemoved(grant_id=grant[0].approval_id, reason="given after the point of the rollback")
+            for grant in session.fold.grants
+            if _step_of_call(grant[0].call_id) >= max(1, target.cause.step)
+        ]
+    return [
+        *parts,
+        RolledBack(checkpoint_id=target.id, mode=asked.mode, files=files, item_id=item_id, draft=draft),
+    ]
+
+
+def hidden_from(scope: Scope, target: Checkpoint) -> tuple[tuple[str, ...], str]:
+    """Ids of the items from the step of the checkpoint on, whole units, and the message to edit.
+
+    A checkpoint of a turn's start hides the message that began the turn; one before a call hides
+    the response that made the call. Results and notices go with their response.
+    """
+    log = scope.session.fold.log
+    gone = visibility_of(log).hidden
+    start = _start_of(scope, target)
+    hidden = [
+        item
+        for item in log[start:]
+        if item.id not in gone and not isinstance(item, RollbackItem | CompactionItem)
+    ]
+    first = hidden[0] if hidden else None
+    draft = first.text if isinstance(first, UserItem) else ""
+    return tuple(item.id for item in hidden), draft
+
+
+def _start_of(scope: Scope, target: Checkpoint) -> int:
+    """Index in the log of the first item after the checkpoint."""
+    fold = scope.session.fold
+    if target.session != scope.session.id:
+        return len(fold.log)
+    steps = {item.step_id: index for index, item in enumerate(fold.log) if isinstance(item, ResponseItem)}
+    if target.cause.phase in ("turn_start", "turn_end"):
+        return (
+            fold.turn_starts.get(target.cause.turn, len(fold.log))
+            if target.cause.phase == "turn_start"
+            else len(fold.log)
+        )
+    call = fold.calls.get(target.cause.call_id)
+    index = steps.get(call.proposed.step_id) if call else None
+    if index is None:
+        return len(fold.log)
+    return index if target.cause.phase == "before_call" else index + 1
+
+
+def _step_of_call(call_id: str) -> int:
+    """The step number in a call id `c<step>.<n>`; 0 for others."""
+    head = call_id[1:].partition(".")[0]
+    return int(head) if head.isdigit() else 0
+
+
+def _notice(scope: Scope, target: Checkpoint, files: RollbackResult | None) -> NoticeItem:
+    paths = ", ".join(f"{change.kind} {change.path}" for change in files.changed[:40]) if files else ""
+    return NoticeItem(
+        id=scope.session.item_id("n"),
+        text=f"The user took files back to checkpoint {target.id}; changed now: {paths or 'nothing'}. "
+        "The conversation was kept: look at a file before you rely on it",
+    )

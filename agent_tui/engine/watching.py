@@ -1,0 +1,54 @@
+"""Tells readers what changes without a call: ended terminals, the health of checkpoints."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from agent_tui.engine.events import StatusChanged, TerminalChanged
+from agent_tui.engine.ports import Ports
+from agent_tui.engine.session import Session
+from checkpoints.types import Health
+
+PERIOD_S = 0.5
+
+
+class Watch:
+    """Looks twice a second; stores only what has changed."""
+
+    def __init__(self, session: Session, ports: Ports) -> None:
+        self._session = session
+        self._ports = ports
+        self._health: Health | None = None
+        self._live = 0
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            await self.look()
+            await asyncio.sleep(PERIOD_S)
+
+    async def look(self) -> None:
+        """Once."""
+        terminals = self._ports.toolbox.terminals()
+        ended = [change for one in terminals if (change := self._change(one)) is not None]
+        if ended:
+            await self._session.settle(*ended)
+        live = sum(one.get("state") == "live" for one in terminals)
+        health = self._ports.checkpointer.health()
+        if (health, live) != (self._health, self._live):
+            self._health, self._live = health, live
+            self._session.show(StatusChanged(undo=health, terminals=live))
+
+    def _change(self, terminal: Mapping[str, Any]) -> TerminalChanged | None:
+        """The event for a terminal that has ended since it was stored as live."""
+        known = self._session.fold.terminals.get(str(terminal.get("id")))
+        if known is None or known.state != "live" or terminal.get("state") == "live":
+            return None
+        return TerminalChanged(
+            terminal=known.terminal,
+            call_id=known.call_id,
+            command=known.command,
+            state="ended",
+            exit_code=terminal.get("exit_code"),
+            signal=terminal.get("signal"),
+        )
