@@ -38,11 +38,15 @@ def start(arguments: argparse.Namespace, *, prompt: str, resume: str = "", fork:
         if answer == "trusted":
             config, settings = configure(arguments, interactive=True)
     if config.model is None and not resume:
-        from agent_tui.cli.first_start import choose_model
+        from agent_tui.cli.first_start import DEMO, choose_model
 
         chosen = choose_model(settings)
         if chosen is None:
             return 0
+        if chosen == DEMO:
+            from agent_tui.bootstrap import run_demo
+
+            return run_demo(settings, unattended=False, plain=is_plain)
         arguments.setting_model = chosen
         config, settings = configure(arguments, interactive=True)
 

@@ -18,7 +18,8 @@ def ask_for_trust(config: Config) -> Answer:
     found = survey(config.workspace, instructions=candidates(config.workspace), names=NAMES)
     print("This directory brings its own settings. They are off until you trust them.\n")
     for file in found.files:
-        what = "settings" if file.kind == "settings" else f"{file.lines} lines of instructions for the model"
+        count = f"{file.lines} line{'' if file.lines == 1 else 's'}"
+        what = "settings" if file.kind == "settings" else f"{count} of instructions for the model"
         print(f"  {_visible(file.shown)}  {what}")
     print("\n  n  Not now    work here without them; ask again if they change")
     print("  t  Trust      use them; ask again if one of these files changes")
