@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 from agent_tui.engine import commands
 from agent_tui.engine.types import InputKind
 from agent_tui.tui import slash
+from agent_tui.tui.transcript import render
+from agent_tui.tui.transcript.blocks import Block, Card, Reasoning
+from agent_tui.tui.transcript.lines import plain
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
@@ -30,7 +33,7 @@ class Acts:
             "quit": self.quit,
             "quit_now": self._quit_now,
             "answer_prompt": self._app.prompt.turn_to,
-            "edit_pending": self._edit_pending,
+            "edit_pending": self._app.pending_list.up,
             "edit_pending_or_history": self._edit_pending_or_history,
             "page_up": lambda: self._page(-1),
             "page_down": lambda: self._page(1),
@@ -39,6 +42,18 @@ class Acts:
             "fold": self._fold,
             "redraw": self._redraw,
             "suspend": self._suspend,
+            "help": self._app.views.help,
+            "transcript": self._app.views.transcript,
+            "find": lambda: self._app.views.transcript(find=True),
+            "rewind": self._app.views.rewind,
+            "terminals": self._app.views.terminals,
+            "prompt_full_view": self._app.views.command,
+            "search_history": self._app.searching.begin,
+            "external_editor": self._external_editor,
+            "paste_image": self._app.attaching.clipboard,
+            "mouse": self._mouse,
+            "pick_previous": lambda: self._pick(-1),
+            "pick_next": lambda: self._pick(1),
         }
 
     def do(self, name: str) -> None:
@@ -76,6 +91,7 @@ class Acts:
             return
         steers = [each for each in app.session.pending if each.kind is not InputKind.QUEUE]
         if steers:
+            app.session.dropped.add(steers[-1].input_id)
             app.link.send(commands.EditPending(input_id=steers[-1].input_id, text=None))
             app.link.send(commands.Submit(text=steers[-1].text, kind=InputKind.STEER, now=True))
 
@@ -93,17 +109,12 @@ class Acts:
             if command:
                 app.link.send(commands.RunShell(command=command, to_context=not quiet))
             return
-        app.link.send(commands.Submit(text=text, kind=kind, now=now))
+        app.link.send(commands.Submit(text=text, images=app.attaching.take(), kind=kind, now=now))
         app.transcript.follow()
-
-    def _edit_pending(self) -> None:
-        pending = self._app.session.pending
-        if pending:
-            self._app.link.send(commands.EditPending(input_id=pending[-1].input_id, text=None))
 
     def _edit_pending_or_history(self) -> None:
         if self._app.session.pending:
-            self._edit_pending()
+            self._app.pending_list.up()
         else:
             self._app.editor.history_older()
 
@@ -174,6 +185,19 @@ class Acts:
     def _redraw(self) -> None:
         self._app.refresh(layout=True, repaint=True)
 
+    def _mouse(self) -> None:
+        app = self._app
+        app.mouse_on = not app.mouse_on
+        app.set_mouse(app.mouse_on)
+        app.say(f"mouse {'on' if app.mouse_on else 'off'}")
+
+    def _external_editor(self) -> None:
+        app = self._app
+        text = app.outside.edit(app.editor.draft)
+        if text is not None:
+            app.editor.clear_draft()
+            app.editor.insert_paste(text)
+
     def _suspend(self) -> None:
         self._app.action_suspend_process()
 
@@ -183,9 +207,36 @@ class Acts:
         transcript = self._app.transcript
         transcript.scroll_lines(direction * max(transcript.size.height - 2, 1))
 
-    def _fold(self) -> None:
-        from agent_tui.tui.transcript.blocks import Block, Card, Reasoning
+    def _pick(self, by: int) -> None:
+        view = self._app.transcript
+        if not view.blocks:
+            return
+        at = len(view.blocks) if view.picked is None else view.picked
+        view.pick(max(min(at + by, len(view.blocks) - 1), 0))
+        view.focus()
 
+    def on_picked(self, name: str, block: Block) -> None:
+        """A key on the picked block."""
+        app = self._app
+        if name == "diff" and isinstance(block, Card):
+            app.views.diff_of(block)
+        elif name == "fold":
+            self._fold()
+        elif name == "copy":
+            rows = render.render(block, app.look(app.size.width))
+            app.copy_to_clipboard(getattr(block, "text", "") or "\n".join(plain(row) for row in rows))
+            app.say("copied")
+        elif name == "back" and isinstance(block, Card) and block.calls[-1].checkpoint_id:
+            app.views.rollback(block.calls[-1].checkpoint_id)
+        elif name == "leave":
+            self.leave_picked()
+
+    def leave_picked(self) -> None:
+        """Back to the editor."""
+        self._app.transcript.pick(None)
+        self._app.editor.focus()
+
+    def _fold(self) -> None:
         view = self._app.transcript
         block: Block | None
         if view.picked is not None:

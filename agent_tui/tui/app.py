@@ -2,14 +2,13 @@
 
 import asyncio
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual import events as toolkit
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.timer import Timer
 
 from agent_tui.engine import commands, events
 from agent_tui.engine.types import Config
@@ -17,20 +16,25 @@ from agent_tui.errors import AgentError
 from agent_tui.tui import themes
 from agent_tui.tui.acts import Acts
 from agent_tui.tui.asking import Asking
+from agent_tui.tui.attaching import Attaching
 from agent_tui.tui.chosen import Chosen
 from agent_tui.tui.clock import Clock
 from agent_tui.tui.completion import Completing
 from agent_tui.tui.driver import AgentDriver
 from agent_tui.tui.feed import Feed
+from agent_tui.tui.fixed import Fixed
 from agent_tui.tui.glyphs import ASCII, UNICODE, own_words
 from agent_tui.tui.link import Link, Start
 from agent_tui.tui.notify import Notifier
+from agent_tui.tui.outside import Outside
+from agent_tui.tui.pending_list import PendingList
+from agent_tui.tui.searching import Searching
 from agent_tui.tui.state import State
 from agent_tui.tui.transcript import blocks
 from agent_tui.tui.transcript.lines import Span
 from agent_tui.tui.transcript.look import Look
 from agent_tui.tui.transcript.view import Transcript
-from agent_tui.tui.widgets import activity, pending, status
+from agent_tui.tui.views import Views
 from agent_tui.tui.widgets.editor import Editor
 from agent_tui.tui.widgets.history import History, history_file
 from agent_tui.tui.widgets.pane import Pane
@@ -43,7 +47,6 @@ if TYPE_CHECKING:
 
 STREAM_S = 0.1  # streamed text is drawn at 10 Hz
 EVENT_S = 1 / 60
-TICK_S = 0.25  # the spinner
 SMALLEST = (60, 15)
 _STREAMED = (events.TextStreamed, events.ReasoningStreamed, events.CallOutput, events.CallDrafted)
 
@@ -56,6 +59,11 @@ class AgentApp(App[int], inherit_bindings=False):
     """The screen of one session."""
 
     ENABLE_COMMAND_PALETTE = False
+    session: State
+    link: Link
+    acts: Acts
+    views: Views
+    outside: Outside
     CSS = """
     Screen { background: $background; color: $foreground; layers: base; }
     #input { height: auto; }
@@ -104,11 +112,14 @@ class AgentApp(App[int], inherit_bindings=False):
         self.notifier = Notifier(config.workspace.name, self.write_terminal)
         self._initial = (initial_prompt, tuple(images), chosen.typed)
         self._flush_due = False
-        self._tick: Timer | None = None
-        self._frame = 0
-        self._passing = ""  # words on the activity line that go by themselves
         settings = config.interface
         self.output = settings.get("output", "auto")
+        self.pending_at: int | None = None  # marked row of the pending list
+        self.pending_hints: tuple[str, ...] = ()
+        self.dropped = self.session.dropped
+        self.sides = True  # side by side diffs where they fit
+        self.models: tuple[str, ...] = ()  # names the picker offers beside the current one
+        self.mouse_on = settings.get("mouse", "true") != "false"
         self.moving = settings.get("motion", "true") != "false"
         status_facts = self.session.status
         status_facts.model = config.model.name if config.model else ""
@@ -137,6 +148,12 @@ class AgentApp(App[int], inherit_bindings=False):
         self.small = Pane(id="small")
         self.asking = Asking(self)
         self.completing = Completing(self)
+        self.searching = Searching(self)
+        self.pending_list = PendingList(self)
+        self.attaching = Attaching(self)
+        self.outside = Outside(self)
+        self.views = Views(self)
+        self.fixed = Fixed(self)
         self.acts = Acts(self)
         yield self.small
         yield self.transcript
@@ -154,7 +171,7 @@ class AgentApp(App[int], inherit_bindings=False):
         self.transcript.add(blocks.Welcome(place=place, branch=self.session.status.branch))
         self.editor.focus()
         self.set_look()
-        self._tick = self.set_interval(TICK_S, self._on_tick, pause=True)
+        self.fixed.begin()
         self.draw_fixed()
         self._catch_signals()
         self.call_after_refresh(self._connect)
@@ -193,6 +210,11 @@ class AgentApp(App[int], inherit_bindings=False):
         self.failure = self.failure or error
         self._return_code = 1
         self._close_messages_no_wait()
+
+    def set_mouse(self, on: bool) -> None:
+        """Mouse reports, at once."""
+        if isinstance(self._driver, AgentDriver):
+            self._driver.set_mouse(on)
 
     def write_terminal(self, sequence: str) -> None:
         """Bytes that are not part of the picture: title, notification."""
@@ -259,61 +281,13 @@ class AgentApp(App[int], inherit_bindings=False):
         if first and isinstance(first[0], blocks.Welcome) and len(self.transcript.blocks) == 1:
             self.transcript.replace_all([])
 
-    # --- fixed parts ---------------------------------------------------------------------------
-
     def draw_fixed(self) -> None:
         """Pending list, activity line and status line."""
-        width = self.size.width
-        low = self.size.height < 20
-        self.pending.show(pending.lines(self.session, width, self.glyphs, low=low))
-        self._draw_activity()
-        self.status.show([status.line(self.session.status, width, self.glyphs)])
-        self._set_ticking()
+        self.fixed.draw()
 
-    def _draw_activity(self) -> None:
-        moment = activity.Moment(
-            width=self.size.width, now=self.clock.wall(), frame=self._frame if self.moving else 0,
-            editor_focused=not self.prompt.armed, draft=bool(self.editor.text),
-            new_lines=self.transcript.new_lines, scrolled=not self.transcript.following,
-            notice=self._passing or self.completing.title, hints=self.completing.hints,
-        )  # fmt: skip
-        self.activity.show([activity.line(self.session, moment, self.glyphs)])
-
-    def _set_ticking(self) -> None:
-        if self._tick is None:
-            return
-        state = self.session
-        moves = (
-            state.busy
-            or bool(state.stopping_at)
-            or state.activity == "compacting"
-            or bool(state.live_terminals)
-        )
-        self._tick.resume() if moves else self._tick.pause()
-
-    def _on_tick(self) -> None:
-        self._frame += 1
-        if self._frame % 4 == 0:
-            self._touch_live()
-        self._draw_activity()
-
-    def _touch_live(self) -> None:
-        """Times on cards count once a second."""
-        live: Iterable[blocks.Block] = self.feed.calls.live_cards()
-        for block in live:
-            block.touch()
-        if live:
-            self.transcript.update_view()
-
-    def say(self, words: str, seconds: float = 2.0) -> None:
+    def say(self, text: str, seconds: float = 2.0) -> None:
         """A passing word on the activity line."""
-        self._passing = words
-        self._draw_activity()
-        self.set_timer(seconds, self._unsay)
-
-    def _unsay(self) -> None:
-        self._passing = ""
-        self._draw_activity()
+        self.fixed.say(text, seconds)
 
     # --- messages of the widgets ---------------------------------------------------------------
 
@@ -328,22 +302,35 @@ class AgentApp(App[int], inherit_bindings=False):
     def on_editor_act(self, message: Editor.Act) -> None:
         self.acts.do(message.name)
 
+    def on_editor_captured(self, message: Editor.Captured) -> None:
+        if self.searching.active:
+            self.searching.key(message.key, message.character)
+        else:
+            self.pending_list.key(message.key)
+
     def on_editor_typed(self) -> None:
         self.notifier.key_at = self.clock.wall()
         self.prompt.typed(draft=bool(self.editor.text))
         self.completing.update()
-        self._draw_activity()
+        self.fixed.draw_activity()
 
     def on_text_area_changed(self) -> None:
         self.prompt.draft = bool(self.editor.text)
-        self._draw_activity()
+        self.fixed.draw_activity()
+
+    def on_transcript_act(self, message: Transcript.Act) -> None:
+        self.acts.on_picked(message.name, message.block)
+
+    def on_transcript_typed(self, message: Transcript.Typed) -> None:
+        self.acts.leave_picked()
+        self.editor.insert(message.character)
 
     def on_transcript_scrolled(self) -> None:
-        self._draw_activity()
+        self.fixed.draw_activity()
 
     def on_prompt_armed(self) -> None:
         self.asking.armed()
-        self._draw_activity()
+        self.fixed.draw_activity()
 
     def on_prompt_answered(self, message: Prompt.Answered) -> None:
         self.asking.answered(message.effect)
@@ -353,7 +340,7 @@ class AgentApp(App[int], inherit_bindings=False):
 
     def on_prompt_to_editor(self) -> None:
         self.editor.focus()
-        self._draw_activity()
+        self.fixed.draw_activity()
 
     def on_app_focus(self) -> None:
         self.notifier.focused = True

@@ -1,15 +1,32 @@
-"""The lists above the activity line: slash commands and file mentions."""
+"""The lists above the activity line: slash commands, file mentions, and the history search."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent_tui.engine.commands import Subject
 from agent_tui.tui import slash
-from agent_tui.tui.transcript.lines import Line, Span, clip, width_of, with_right
+from agent_tui.tui.link import RefusedError
+from agent_tui.tui.mention import best, mentioned
+from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, width_of, with_right
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
 
 ROWS = 8
 KEYS = frozenset({"up", "down", "tab", "enter", "escape"})
+FRESH_S = 10.0  # a file listing older than this is asked for again
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One row: what it puts in place of the draft from `start` on."""
+
+    text: str
+    start: int
+    shown: str
+    note: str = ""
+    right: str = ""
+    runs: bool = False  # Enter sends it at once
 
 
 class Completing:
@@ -17,61 +34,116 @@ class Completing:
 
     def __init__(self, app: "AgentApp") -> None:
         self._app = app
-        self._found: list[slash.Slash] = []
+        self._found: list[Entry] = []
         self._at = 0
         self._closed_for = ""
+        self._files: list[str] | None = None
+        self._files_at = 0.0
+        self._asking = False
         self.title = ""
         self.hints: tuple[str, ...] = ()
 
     def update(self) -> None:
         """The draft changed."""
-        text = self._app.editor.text
+        text = self._before_caret()
         if text == self._closed_for:
             return
         self._closed_for = ""
-        asks = text.startswith("/") and " " not in text and "\n" not in text
-        self._found = slash.matching(text[1:]) if asks else []
+        self._found = self._commands(text) or self._mentions(text)
         self._at = min(self._at, max(len(self._found) - 1, 0))
         self._draw()
+
+    def _before_caret(self) -> str:
+        editor = self._app.editor
+        return editor.get_text_range((0, 0), editor.cursor_location)
+
+    def _commands(self, text: str) -> list[Entry]:
+        if not text.startswith("/") or " " in text or "\n" in text:
+            return []
+        return [
+            Entry(
+                text=f"/{item.name}" + (" " if item.argument else ""),
+                start=0,
+                shown=f"/{item.name} {item.argument}".rstrip(),
+                note=item.help,
+                right="now" if item.anytime else "when idle",
+                runs=True,
+            )
+            for item in slash.matching(text[1:])
+        ]
+
+    def _mentions(self, text: str) -> list[Entry]:
+        start = mentioned(text)
+        if start is None:
+            return []
+        self._refresh_files()
+        if self._files is None:
+            return []
+        return [
+            Entry(text=f"@{path} ", start=start, shown=path) for path in best(text[start + 1 :], self._files)
+        ]
+
+    def _refresh_files(self) -> None:
+        now = self._app.clock.steady()
+        if not self._asking and (self._files is None or now - self._files_at > FRESH_S):
+            self._asking = True
+            self._app.run_worker(self._fetch(), exit_on_error=False)
+
+    async def _fetch(self) -> None:
+        try:
+            self._files = [str(path) for path in await self._app.link.ask(Subject.FILES)]
+        except RefusedError:
+            self._files = []
+        self._files_at, self._asking = self._app.clock.steady(), False
+        self.update()
+        self._app.draw_fixed()
 
     def close(self) -> bool:
         """Close the list; False when none was open."""
         opened = bool(self._found)
-        self._closed_for = self._app.editor.text if opened else ""
+        self._closed_for = self._before_caret() if opened else ""
         self._found, self._at = [], 0
         self._draw()
         return opened
 
     def key(self, key: str) -> None:
         """A key of the open list."""
-        if key == "escape":
+        if not self._found or key == "escape":
             self.close()
         elif key in ("up", "down"):
             self._at = (self._at + (1 if key == "down" else -1)) % len(self._found)
             self._draw()
         else:
-            chosen = self._found[self._at]
-            self._app.editor.set_text(f"/{chosen.name}" + (" " if chosen.argument and key == "tab" else ""))
-            self.close()
-            if key == "enter":
-                self._app.acts.do("send")
+            self._take(self._found[self._at], send=key == "enter")
         self._app.draw_fixed()
+
+    def _take(self, entry: Entry, *, send: bool) -> None:
+        editor = self._app.editor
+        before = self._before_caret()
+        editor.put_before_caret(before[: entry.start] + entry.text)
+        self.close()
+        if send and entry.runs:
+            self._app.acts.do("send")
 
     def _draw(self) -> None:
         app = self._app
         app.editor.list_keys = KEYS if self._found else frozenset()
         first = max(self._at - ROWS + 1, 0)
-        rows = [
-            self._row(item, index + first == self._at)
-            for index, item in enumerate(self._found[first : first + ROWS])
-        ]
-        app.list.show(rows)
-        self.title = f"{len(self._found)} of {len(slash.TABLE)}" if self._found else ""
-        self.hints = ("Tab complete", "Enter run", "Esc close") if self._found else ()
+        shown = self._found[first : first + ROWS]
+        app.list.show([self._row(item, index + first == self._at) for index, item in enumerate(shown)])
+        runs = bool(self._found) and self._found[0].runs
+        total = len(slash.TABLE) if runs else len(self._files or ())
+        self.title = f"{len(self._found)} of {total}" if self._found else ""
+        words = ("Tab complete", "Enter run", "Esc close") if runs else ("Enter take", "Esc close")
+        self.hints = words if self._found else ()
 
-    def _row(self, item: slash.Slash, selected: bool) -> Line:
+    def _row(self, item: Entry, selected: bool) -> Line:
         width = self._app.size.width
-        usage = f"/{item.name} {item.argument}".rstrip()
-        right = (Span("now" if item.anytime else "when idle", "muted"),)
-        left = (Span("> " if selected else "  ", "accent"), Span(f"{usage:<18} ", "strong"), Span(item.help))
+        right = (Span(item.right, "muted"),) if item.right else ()
+        shown = f"{item.shown:<18} " if item.note else item.shown
+        left = (
+            Span("> " if selected else "  ", "accent"),
+            *untrusted(shown, "strong", strict=True),
+            Span(item.note),
+        )
         return with_right(clip(left, width - width_of(right) - 1), right, width)

@@ -121,7 +121,10 @@ class Feed:
 
     def _returned(self, body: events.InputReturned) -> None:
         self._taken(body.input_id)
-        self.state.returned.append(body.text)
+        if body.input_id in self.state.dropped:
+            self.state.dropped.discard(body.input_id)
+        else:
+            self.state.returned.append(body.text)
 
     def _taken(self, input_id: str) -> Pending | None:
         pending = self._kinds.pop(input_id, None)

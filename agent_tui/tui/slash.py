@@ -2,13 +2,24 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tui.engine import commands
-from agent_tui.tui.transcript import blocks
+from agent_tui.engine.commands import Set, Subject
+from agent_tui.engine.types import InputKind
+from agent_tui.tui import palette
+from agent_tui.tui.transcript import blocks, render
+from agent_tui.tui.transcript.lines import plain
+from agent_tui.tui.transcript.look import Look
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
+
+INIT = (
+    "Look at this project and write AGENTS.md at its root: how to build it, how to run one test and "
+    "all tests, how it is laid out, and its conventions. Keep it under 60 lines, and only what you have seen to be true."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +43,7 @@ def run(app: "AgentApp", text: str) -> bool:
     """Run `text` when it is a command; a path such as `/etc/x is odd` is a message."""
     if not text.startswith("/"):
         return False
-    name, _, argument = text[1:].partition(" ")
+    name, _, argument = text[1:].strip().partition(" ")
     item = next((each for each in TABLE if each.name == name), None)
     if item is None:
         if not name.replace("-", "").isalpha():
@@ -52,26 +63,243 @@ def notice(app: "AgentApp", text: str) -> None:
     app.flush()
 
 
-def _quit(app: "AgentApp", argument: str) -> None:
-    app.acts.quit()
+# --- settings of the session ---------------------------------------------------------------------
+
+
+def _set(key: str, usage: str) -> Callable[["AgentApp", str], None]:
+    def act(app: "AgentApp", argument: str) -> None:
+        if argument:
+            app.link.send(Set(key=key, value=argument))
+        else:
+            notice(app, usage)
+
+    return act
+
+
+def _approvals(app: "AgentApp", argument: str) -> None:
+    if argument:
+        app.link.send(Set(key="approval", value=argument))
+    else:
+        app.views.facts("grants of this session", Subject.GRANTS)
+
+
+def _sandbox(app: "AgentApp", argument: str) -> None:
+    word, _, rest = argument.partition(" ")
+    if word == "add" and rest.strip():
+        app.link.send(Set(key="add_dir", value=rest.strip()))
+    elif word in ("read-only", "workspace-write", "off"):
+        app.link.send(Set(key="sandbox", value=word))
+    elif word in ("network", "net") and rest.strip() in ("on", "off"):
+        app.link.send(Set(key="network", value=rest.strip()))
+    else:
+        notice(
+            app, "/sandbox read-only, workspace-write or off; /sandbox network on or off; /sandbox add PATH"
+        )
+
+
+def _model(app: "AgentApp", argument: str) -> None:
+    if argument:
+        app.link.send(Set(key="model", value=argument))
+    else:
+        app.views.model()
+
+
+def _theme(app: "AgentApp", argument: str) -> None:
+    if argument in palette.THEMES:
+        app.look_theme = argument
+        app.set_look()
+        app.draw_fixed()
+    else:
+        notice(app, f"/theme {', '.join(palette.THEMES[:-1])} or {palette.THEMES[-1]}; now {app.look_theme}")
+
+
+# --- messages ------------------------------------------------------------------------------------
+
+
+def _queue(app: "AgentApp", argument: str) -> None:
+    if argument:
+        kind = InputKind.QUEUE if app.session.busy else InputKind.PROMPT
+        app.link.send(commands.Submit(text=argument, kind=kind))
+
+
+def _now(app: "AgentApp", argument: str) -> None:
+    if argument:
+        kind = InputKind.STEER if app.session.busy else InputKind.PROMPT
+        app.link.send(commands.Submit(text=argument, kind=kind, now=True))
+
+
+def _init(app: "AgentApp", argument: str) -> None:
+    app.link.send(commands.Submit(text=INIT))
+
+
+def _image(app: "AgentApp", argument: str) -> None:
+    app.attaching.file(argument)
 
 
 def _compact(app: "AgentApp", argument: str) -> None:
     app.link.send(commands.Compact(focus=argument))
 
 
+# --- going back ----------------------------------------------------------------------------------
+
+
+def _rollback(app: "AgentApp", argument: str) -> None:
+    if argument:
+        app.views.rollback(argument)
+    else:
+        app.views.checkpoints()
+
+
 def _redo(app: "AgentApp", argument: str) -> None:
     app.link.send(commands.Redo())
 
 
+def _diff(app: "AgentApp", argument: str) -> None:
+    if not argument or argument in ("turn", "session"):
+        name = argument or "turn"
+        app.views.diff(name, {name: "1"})
+    else:
+        app.views.diff(f"since {argument}", {"checkpoint": argument}, before=argument, after="now")
+
+
+# --- looking -------------------------------------------------------------------------------------
+
+
+def _status(app: "AgentApp", argument: str) -> None:
+    from agent_tui.tui.widgets import status
+
+    line = status.line(app.session.status, 10_000, app.glyphs)
+    title = f" · {app.session.title}" if app.session.title else ""
+    notice(app, f"session {app.session.session_id}{title} · {plain(line).strip()}")
+
+
+def _plan(app: "AgentApp", argument: str) -> None:
+    plan = next((each for each in reversed(app.transcript.blocks) if isinstance(each, blocks.Plan)), None)
+    if plan is None:
+        notice(app, "No plan yet. The model writes one for longer tasks")
+    else:
+        app.feed.add(blocks.Plan(steps=plan.steps, explanation=plan.explanation))
+        app.flush()
+
+
+def _stop(app: "AgentApp", argument: str) -> None:
+    names = [each.terminal for each in app.session.live_terminals]
+    wanted = argument or (names[0] if len(names) == 1 else "")
+    if wanted in names:
+        app.link.send(commands.TerminalInput(terminal=wanted, signal="TERM"))
+    else:
+        notice(app, f"/stop TERMINAL; live: {', '.join(names)}" if names else "No terminal is live")
+
+
 def _copy(app: "AgentApp", argument: str) -> None:
     app.copy_to_clipboard(app.session.last_answer)
-    app.say("copied the last answer")
+    app.say("copied the last answer" if app.session.last_answer else "no answer yet")
+
+
+def _export(app: "AgentApp", argument: str) -> None:
+    """The transcript as text; never over a file that exists."""
+    file = app.config.workspace / (argument or f"agent-tui-{app.session.session_id}.txt")
+    look = Look(width=100)
+    pieces = ["\n".join(plain(row) for row in render.render(block, look)) for block in app.transcript.blocks]
+    try:
+        with Path(file).open("x", encoding="utf-8", errors="replace") as out:
+            out.write("\n\n".join(pieces) + "\n")
+    except OSError as error:
+        notice(app, f"`{file}` cannot be written: {error.strerror}; /export FILE names another")
+        return
+    notice(app, f"the transcript is in `{file}`")
+
+
+def _mouse(app: "AgentApp", argument: str) -> None:
+    app.acts.do("mouse")
 
 
 TABLE: list[Slash] = [
-    Slash(name="compact", argument="[focus]", help="make the view smaller now", run=_compact, anytime=False),
+    Slash(
+        name="approvals",
+        argument="[MODE]",
+        help="what asks first; the grants of this session",
+        run=_approvals,
+    ),
+    Slash(
+        name="checkpoints",
+        help="restore points of this workspace",
+        run=lambda app, _: app.views.checkpoints(),
+    ),
+    Slash(
+        name="compact",
+        argument="[focus]",
+        help="make the view smaller now",
+        anytime=False,
+        run=_compact,
+    ),
+    Slash(
+        name="context",
+        help="what fills the window",
+        run=lambda app, _: app.views.facts("context", Subject.CONTEXT),
+    ),
     Slash(name="copy", help="copy the last answer", run=_copy),
-    Slash(name="quit", help="leave; the session is kept", run=_quit),
+    Slash(name="cost", help="tokens and money", run=lambda app, _: app.views.facts("cost", Subject.COST)),
+    Slash(name="diff", argument="[turn|session|ID]", help="what changed", run=_diff),
+    Slash(
+        name="doctor",
+        help="check everything in detail",
+        run=lambda app, _: app.outside.doctor(),
+        anytime=False,
+    ),
+    Slash(
+        name="effort",
+        argument="LEVEL",
+        help="how long the model thinks",
+        run=_set("effort", "/effort low, medium or high"),
+    ),
+    Slash(name="export", argument="[FILE]", help="the transcript as a text file", run=_export),
+    Slash(
+        name="fork",
+        help="continue a copy of this session",
+        anytime=False,
+        run=lambda app, _: app.outside.switch(app.session.session_id, fork=True),
+    ),
+    Slash(name="help", help="keys, commands, glyphs", run=lambda app, _: app.views.help()),
+    Slash(name="image", argument="FILE", help="attach an image to the next message", run=_image),
+    Slash(name="init", help="have the model write AGENTS.md", run=_init, anytime=False),
+    Slash(name="model", argument="[NAME]", help="choose the model", run=_model),
+    Slash(name="mouse", help="mouse on, off", run=_mouse),
+    Slash(
+        name="new",
+        help="leave this session for an empty one",
+        run=lambda app, _: app.outside.new(),
+        anytime=False,
+    ),
+    Slash(name="now", argument="TEXT", help="steer now", run=_now),
+    Slash(name="plan", help="show the plan again", run=_plan),
+    Slash(name="ps", help="terminals", run=lambda app, _: app.views.terminals()),
+    Slash(name="queue", argument="TEXT", help="a message for the next turn", run=_queue),
+    Slash(name="quit", help="leave; the session is kept", run=lambda app, _: app.acts.quit()),
     Slash(name="redo", help="take the last rollback back", run=_redo, anytime=False),
+    Slash(name="rename", argument="TITLE", help="name this session", run=_set("title", "/rename TITLE")),
+    Slash(name="resume", help="another session", run=lambda app, _: app.views.sessions(), anytime=False),
+    Slash(
+        name="rewind",
+        help="go back to before a message or call",
+        run=lambda app, _: app.views.rewind(),
+        anytime=False,
+    ),
+    Slash(
+        name="rollback",
+        argument="[ID]",
+        help="go back to a checkpoint, with preview",
+        run=_rollback,
+        anytime=False,
+    ),
+    Slash(name="sandbox", argument="[MODE|add PATH]", help="what commands may touch", run=_sandbox),
+    Slash(
+        name="settings",
+        help="every setting and where it is from",
+        run=lambda app, _: app.views.facts("settings", Subject.SETTINGS),
+    ),
+    Slash(name="status", help="this session in one line", run=_status),
+    Slash(name="stop", argument="[TERMINAL]", help="end a terminal", run=_stop),
+    Slash(name="theme", argument="[NAME]", help="dark, light, ansi or mono", run=_theme),
+    Slash(name="transcript", help="everything, with all output", run=lambda app, _: app.views.transcript()),
 ]

@@ -90,6 +90,7 @@ class State:
     last_answer: str = ""
     first_checkpoint: str = ""  # newest one from before the last turn, what a rollback goes to
     changed_paths: dict[str, None] = field(default_factory=dict)  # in this session, in order
+    dropped: set[str] = field(default_factory=set)  # pending ids that were removed, not taken back
     returned: list[str] = field(default_factory=list)  # texts for the editor, taken by the app
 
     @property

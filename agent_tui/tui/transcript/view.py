@@ -7,8 +7,9 @@ Rendered blocks are kept for what is near; the text of all blocks stays.
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from textual import events
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
@@ -24,10 +25,23 @@ from agent_tui.tui.transcript.look import Look
 KEPT_BLOCKS = 400  # rendered blocks kept; about ten screens of short blocks each way
 
 
-class Transcript(Widget):
+class Transcript(Widget, can_focus=True):
     """Draws blocks and scrolls over them; it never changes one."""
 
     DEFAULT_CSS = "Transcript { height: 1fr; }"
+
+    @dataclass
+    class Act(Message):
+        """A key on the picked block: diff, fold, copy, back, leave."""
+
+        name: str
+        block: Block
+
+    @dataclass
+    class Typed(Message):
+        """A letter that belongs to the draft."""
+
+        character: str
 
     class Scrolled(Message):
         """The view moved or new lines came below it."""
@@ -214,6 +228,17 @@ class Transcript(Widget):
         if index is not None:
             self._reveal(index)
         self.update_view()
+
+    def on_key(self, event: events.Key) -> None:
+        if self.picked is None:
+            return
+        name = {"d": "diff", "enter": "fold", "y": "copy", "b": "back", "escape": "leave"}.get(event.key)
+        if name is not None:
+            event.stop()
+            self.post_message(self.Act(name, self.blocks[self.picked]))
+        elif event.is_printable and event.character:
+            event.stop()
+            self.post_message(self.Typed(event.character))
 
     def _reveal(self, index: int) -> None:
         if self.following and index >= self._top[0] and (index > self._top[0] or self._top[1] == 0):

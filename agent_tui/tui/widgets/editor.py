@@ -45,6 +45,13 @@ class Editor(PlainTextArea):
 
         name: str
 
+    @dataclass
+    class Captured(Message):
+        """A key while something else takes them all."""
+
+        key: str
+        character: str | None
+
     class Typed(Message):
         """A key went to the draft."""
 
@@ -53,6 +60,7 @@ class Editor(PlainTextArea):
         self.past = history
         self.pastes = Pastes()
         self.list_keys: frozenset[str] = frozenset()  # keys that an open list takes
+        self.captured = False  # every key goes to who asked for it
         self._killed = ""
 
     @property
@@ -66,12 +74,21 @@ class Editor(PlainTextArea):
         self.pastes.clear()
         self.past.stop()
 
+    def put_before_caret(self, text: str) -> None:
+        """Replace what stands before the caret."""
+        self.replace(text, (0, 0), self.cursor_location)
+
     def add_paragraph(self, text: str) -> None:
         """Text that comes back, as a paragraph before what is being written."""
         self.set_text(f"{text}\n\n{self.text}" if self.text.strip() else text)
 
     async def _on_key(self, event: events.Key) -> None:
         key = _normal(event)
+        if self.captured:
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Captured(key, event.character))
+            return
         act = self._act_of(key)
         if act:
             event.stop()

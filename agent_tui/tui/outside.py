@@ -1,0 +1,68 @@
+"""What leaves the screen for a while or for good: other programs, other sessions."""
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_tui.tui import slash
+
+if TYPE_CHECKING:
+    from agent_tui.tui.app import AgentApp
+
+
+class Outside:
+    """Runs an editor or the doctor on the bare terminal; notes which session is next."""
+
+    def __init__(self, app: "AgentApp") -> None:
+        self._app = app
+        self.next_arguments: list[str] | None = None  # of `agent-tui`, after this session ended
+
+    def edit(self, text: str) -> str | None:
+        """The text after `$VISUAL` or `$EDITOR`; None when there is none or it failed."""
+        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+        if not editor:
+            self._app.say("no editor: set $VISUAL or $EDITOR", 4.0)
+            return None
+        with tempfile.TemporaryDirectory(prefix="agent-tui-") as directory:
+            file = Path(directory) / "draft.md"
+            file.write_text(text, "utf-8")
+            if self._run([*shlex.split(editor), str(file)]) != 0:
+                return None
+            return file.read_text("utf-8", errors="replace").rstrip("\n")
+
+    def _run(self, argv: list[str]) -> int:
+        try:
+            with self._app.suspend():
+                return subprocess.run(argv, cwd=self._app.config.workspace).returncode
+        except OSError as error:
+            slash.notice(self._app, f"`{argv[0]}` did not start: {error.strerror}")
+            return 1
+
+    def doctor(self) -> None:
+        """`agent-tui doctor`, until a key."""
+        pause = "printf '\\nEnter returns to the session '; read -r line"
+        command = f"{shlex.quote(sys.executable)} -m agent_tui doctor; {pause}"
+        self._run(["/bin/sh", "-c", command])
+
+    def switch(self, session_id: str, *, fork: bool = False) -> None:
+        """End this session, which is kept, and continue another one."""
+        self.next_arguments = ["resume", session_id, *(["--fork"] if fork else [])]
+        self._app.acts.quit()
+
+    def new(self) -> None:
+        """End this session and begin an empty one with the same settings."""
+        config = self._app.config
+        model = ["-m", config.model.name] if config.model is not None else []
+        network = ["--network"] if config.network else []
+        self.next_arguments = [*model, "-s", config.sandbox.value, "-a", config.approval.value, *network]
+        self._app.acts.quit()
+
+
+def go_on(arguments: list[str], workspace: Path) -> None:
+    """Become the `agent-tui` of the next session; does not return."""
+    os.chdir(workspace)
+    os.execv(sys.executable, [sys.executable, "-m", "agent_tui", *arguments])

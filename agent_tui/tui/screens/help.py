@@ -1,0 +1,102 @@
+"""Help: keys of the moment first, commands, glyphs (F1, or `?` on an empty editor)."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from agent_tui.tui import slash
+from agent_tui.tui.screens.view import View
+from agent_tui.tui.transcript.lines import BLANK, Line, Span, line, width_of, wrap
+from agent_tui.tui.transcript.look import Look
+
+if TYPE_CHECKING:
+    from agent_tui.tui.app import AgentApp
+
+_WRITE = (
+    ("Enter", "send"), ("Ctrl+J", "new line"), ("\\ Enter", "new line"), ("@", "name a file"),
+    ("!  !!", "run a command"), ("Ctrl+R", "search history"), ("Ctrl+G", "external editor"),
+    ("Ctrl+_ Alt+Z", "undo, redo"), ("Ctrl+V", "paste an image"),
+)  # fmt: skip
+_WORK = (
+    ("Enter", "steer: at the next boundary"), ("Tab", "queue: next turn"), ("Ctrl+S", "steer now"),
+    ("Esc", "interrupt"), ("Alt+Up", "edit what is pending"), ("Shift+Tab", "answer a prompt"),
+)  # fmt: skip
+_LOOK = (
+    ("Ctrl+Up/Down", "pick a block"), ("Ctrl+O", "show more or less of it"), ("d", "its diff"),
+    ("Ctrl+T  F2", "transcript"), ("F3", "terminals"), ("PgUp PgDn", "scroll, End to the newest"),
+)  # fmt: skip
+_BACK = (("Esc Esc", "rewind"), ("/redo", "take a rollback back"))
+_LEAVE = (
+    ("Ctrl+C", "clear the draft, then interrupt, then twice to quit"),
+    ("Ctrl+D", "quit on an empty editor"),
+    ("Ctrl+Z", "suspend"),
+)
+
+_GLYPHS = (
+    ("waiting", "waiting"), ("running", "running"), ("ok", "ran and other successes"), ("failed", "failed"),
+    ("denied", "denied"), ("interrupted", "interrupted, limit reached"), ("unknown", "unknown, result lost"),
+    ("timed_out", "timed out"), ("terminal", "terminal"), ("skipped", "skipped, not run, invalid"),
+    ("end", "end of a turn"), ("notice", "notice"), ("changes", "changed files"), ("plan", "plan"),
+    ("compacted", "compacted"), ("rollback", "rolled back"), ("redo", "redone"), ("thought", "reasoning"),
+    ("steer", "steer, your words under a card"), ("queue", "queue"), ("sandbox", "sandbox"),
+)  # fmt: skip
+
+
+class HelpView(View):
+    """Three pages: keys, commands, glyphs."""
+
+    keys_second = "/ find · 1 2 3 switch · Esc close"
+
+    def __init__(self, agent: "AgentApp") -> None:
+        super().__init__(agent)
+        self.page = 1
+
+    def title_words(self) -> tuple[str, str]:
+        return "help", "1 keys · 2 commands · 3 glyphs"
+
+    def content(self, look: Look) -> Sequence[Line]:
+        if self.page == 2:
+            return _commands(look)
+        if self.page == 3:
+            return [
+                (Span(f"  {getattr(look.glyphs, name):<4}", "accent"), Span(words)) for name, words in _GLYPHS
+            ]
+        return _keys(look)
+
+    def press(self, key: str, character: str) -> bool:
+        if character in ("1", "2", "3"):
+            self.page = int(character)
+            self.body.top = 0
+            self.draw()
+            return True
+        return False
+
+
+def _keys(look: Look) -> list[Line]:
+    left = [*_group("Write", _WRITE), BLANK, *_group("Go back", _BACK)]
+    right = [*_group("While it works", _WORK), *_group("Look", _LOOK)]
+    leave = [BLANK, *_group("Leave", _LEAVE, wide=True)]
+    if look.width < 80:
+        return [*left, BLANK, *right, *leave]
+    rows = []
+    for index in range(max(len(left), len(right))):
+        first = left[index] if index < len(left) else BLANK
+        second = right[index] if index < len(right) else BLANK
+        rows.append((*first, Span(" " * max(36 - width_of(first), 1)), *second))
+    return [*rows, *leave]
+
+
+def _group(title: str, entries: Sequence[tuple[str, str]], *, wide: bool = False) -> list[Line]:
+    room = 7 if wide else 12
+    rows: list[Line] = [line(Span("  " + title, "strong"))]
+    rows += [line(Span(f"  {key:<{room}} ", "accent"), Span(words)) for key, words in entries]
+    return rows
+
+
+def _commands(look: Look) -> list[Line]:
+    rows: list[Line] = []
+    for item in slash.TABLE:
+        usage = f"/{item.name} {item.argument}".rstrip()
+        note = "" if item.anytime else "  (when idle)"
+        lead = line(Span(f"  {usage:<24} ", "accent"))
+        rows += wrap([Span(item.help), Span(note, "muted")], look.width, first=lead, rest=line(" " * 27))
+    return rows

@@ -1,0 +1,101 @@
+"""The transcript pager: everything of the session, each call with all output that is kept."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from agent_tui.tui.screens.view import View
+from agent_tui.tui.transcript import blocks, render
+from agent_tui.tui.transcript.lines import BLANK, Line, plain
+from agent_tui.tui.transcript.look import Look
+
+if TYPE_CHECKING:
+    from agent_tui.tui.app import AgentApp
+
+NEAR = 2_000  # blocks that are rendered at once; older ones come with `g`
+
+
+class PagerView(View):
+    """Ctrl+T, F2, `/transcript`; Ctrl+F begins with a search."""
+
+    keys_first = "j k line · space b page · g G ends · [ ] message · { } call · / find · n N"
+    keys_second = "Enter unfold · y copy block · Y copy raw · q or Esc close"
+
+    def __init__(self, agent: "AgentApp", *, find: bool = False) -> None:
+        super().__init__(agent)
+        self._blocks = agent.transcript.blocks
+        self._first = max(len(self._blocks) - NEAR, 0)
+        self._starts: list[int] = []  # first line of each block
+        self._unfolded: set[int] = set()
+        self._at_end = True
+        if find:
+            self._finding = ""
+
+    def title_words(self) -> tuple[str, str]:
+        last = self.body.last_top
+        share = 100 if not last else round(100 * self.body.top / last)
+        return f"transcript · {self.agent.session.session_id} · {len(self._blocks)} blocks", f"{share}%"
+
+    def content(self, look: Look) -> Sequence[Line]:
+        rows: list[Line] = []
+        self._starts = []
+        for index, block in enumerate(self._blocks[self._first :]):
+            if rows and not block.tight:
+                rows.append(BLANK)
+            self._starts.append(len(rows))
+            rows += self._whole(block, look) if index in self._unfolded else render.render(block, look)
+        return rows
+
+    def _whole(self, block: blocks.Block, look: Look) -> list[Line]:
+        before, block.expanded = block.expanded, True
+        try:
+            return render.render(block, look)
+        finally:
+            block.expanded = before
+
+    def draw(self) -> None:
+        super().draw()
+        if self._at_end and self.body.size.height:
+            self._at_end = False
+            self.body.scroll(10**9)
+            self.draw_frame()
+
+    def _index(self) -> int:
+        """The block at the top of the view, or the found one."""
+        top = self.body.marked if self.body.marked >= self.body.top else self.body.top
+        return max((index for index, start in enumerate(self._starts) if start <= top), default=0)
+
+    def press(self, key: str, character: str) -> bool:
+        if character in ("[", "]", "{", "}"):
+            kind = blocks.UserMessage if character in "[]" else blocks.Card
+            self._jump(kind, -1 if character in "[{" else 1)
+        elif key == "enter":
+            self._unfolded ^= {self._index()}
+            self.draw()
+        elif character in ("y", "Y"):
+            self._copy(raw=character == "Y")
+        elif character == "g" and self._first:
+            self._first = 0
+            self.draw()
+            return False
+        else:
+            return False
+        return True
+
+    def _jump(self, kind: type[blocks.Block], by: int) -> None:
+        shown = self._blocks[self._first :]
+        index = self._index() + by
+        while 0 <= index < len(shown) and not isinstance(shown[index], kind):
+            index += by
+        if 0 <= index < len(shown):
+            self.body.top = min(self._starts[index], self.body.last_top)
+            self.body.marked = self._starts[index]
+            self.body.refresh()
+
+    def _copy(self, *, raw: bool) -> None:
+        block = self._blocks[self._first :][self._index()] if self._starts else None
+        if block is None:
+            return
+        text = getattr(block, "text", "") if raw else ""
+        text = text or "\n".join(plain(row) for row in self._whole(block, self.look))
+        self.agent.copy_to_clipboard(text)
+        self.say(f"copied {text.count(chr(10)) + 1} lines")

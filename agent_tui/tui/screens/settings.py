@@ -1,0 +1,120 @@
+"""The settings and where each came from; the model picker; tokens and money."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agent_tui.engine.commands import Set, Subject
+from agent_tui.tui import words
+from agent_tui.tui.link import RefusedError
+from agent_tui.tui.safe_text import one_line
+from agent_tui.tui.screens.view import ListView, View
+from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted
+from agent_tui.tui.transcript.look import Look
+
+if TYPE_CHECKING:
+    from agent_tui.tui.app import AgentApp
+
+
+class FactsView(View):
+    """Plain facts from one `Inspect`: settings with their layer, the context by part, the cost."""
+
+    keys_first = "j k scroll"
+
+    def __init__(self, agent: "AgentApp", title: str, subject: Subject) -> None:
+        super().__init__(agent)
+        self._title = title
+        self._subject = subject
+        self._rows: list[tuple[str, str, str]] | None = None
+        self._failure = ""
+
+    async def load(self) -> None:
+        try:
+            self._rows = rows_of(await self.agent.link.ask(self._subject))
+        except RefusedError as error:
+            self._failure, self._rows = str(error), []
+        self.draw()
+
+    def title_words(self) -> tuple[str, str]:
+        return self._title, ""
+
+    def content(self, look: Look) -> Sequence[Line]:
+        if self._rows is None:
+            return [(Span(f"  loading {look.glyphs.more}", "muted"),)]
+        if not self._rows:
+            return [(Span("  "), *untrusted(self._failure or "Nothing to show", "muted"))]
+        rows: list[Line] = []
+        for key, value, note in self._rows:
+            spans = [
+                *untrusted(f"  {key:<24} "),
+                *untrusted(f"{value:<32} ", "strong"),
+                *untrusted(note, "muted"),
+            ]
+            rows.append(clip(spans, look.width))
+        return rows
+
+
+def rows_of(data: Any) -> list[tuple[str, str, str]]:
+    """Key, value and note of each fact, nested ones with a dotted key."""
+    rows: list[tuple[str, str, str]] = []
+    if isinstance(data, Mapping):
+        for key, value in data.items():
+            if isinstance(value, Mapping) and set(value) == {"value", "origin"}:
+                rows.append((str(key), one_line(str(value["value"])), str(value["origin"])))
+            elif isinstance(value, Mapping):
+                rows += [(f"{key}.{name}", each, note) for name, each, note in rows_of(value)]
+            else:
+                rows.append((str(key), _value(str(key), value), ""))
+    elif isinstance(data, Sequence) and not isinstance(data, str):
+        rows += [(str(index + 1), one_line(str(each)), "") for index, each in enumerate(data)]
+    return rows
+
+
+def _value(key: str, value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    if isinstance(value, float) and "usd" in key:
+        return words.money(value)
+    return one_line(str(value))
+
+
+class ModelView(ListView[str]):
+    """The models of this session and its configuration; a change counts from the next request."""
+
+    keys_first = "Enter use in this session · ← → effort"
+    EFFORTS = ("", "low", "medium", "high")
+
+    def __init__(self, agent: "AgentApp") -> None:
+        super().__init__(agent)
+        self._effort = agent.session.status.effort
+
+    async def load(self) -> None:
+        names = [self.agent.session.status.model, *self.agent.models]
+        self.set_items(list(dict.fromkeys(name for name in names if name)))
+
+    def title_words(self) -> tuple[str, str]:
+        status = self.agent.session.status
+        return "model", f"now {status.model} {status.effort}".rstrip()
+
+    def row(self, item: str, look: Look) -> Line:
+        effort = f"  effort {look.glyphs.choice_left} {self._effort or 'default'} {look.glyphs.choice_right}"
+        return (*untrusted(f"{item:<36}"), Span(effort if item == self.picked else "", "muted"))
+
+    def detail(self, look: Look) -> list[Line]:
+        return [(Span("  another: /model PROVIDER/MODEL", "muted"),)]
+
+    def press(self, key: str, character: str) -> bool:
+        if key in ("left", "right"):
+            step = 1 if key == "right" else -1
+            now = self.EFFORTS.index(self._effort) if self._effort in self.EFFORTS else 0
+            self._effort = self.EFFORTS[(now + step) % len(self.EFFORTS)]
+            self.draw()
+        elif key == "enter" and self.picked:
+            status = self.agent.session.status
+            if self.picked != status.model:
+                self.agent.link.send(Set(key="model", value=self.picked))
+            if self._effort and self._effort != status.effort:
+                self.agent.link.send(Set(key="effort", value=self._effort))
+            self.close()
+        else:
+            return False
+        return True

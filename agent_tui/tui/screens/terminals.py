@@ -1,0 +1,152 @@
+"""Live and ended terminals: look, attach and type, stop (F3, Ctrl+B, `/ps`)."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from textual import events
+
+from agent_tui.engine.commands import Subject, TerminalInput
+from agent_tui.tui import words
+from agent_tui.tui.link import RefusedError
+from agent_tui.tui.safe_text import one_line
+from agent_tui.tui.screens.view import ListView, View
+from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, with_right
+from agent_tui.tui.transcript.look import Look
+
+if TYPE_CHECKING:
+    from agent_tui.tui.app import AgentApp
+
+Entry = Mapping[str, Any]
+REFRESH_S = 0.5
+LEAVE = "ctrl+right_square_bracket"
+_BYTES = {
+    "enter": "\r", "tab": "\t", "backspace": "\x7f", "escape": "\x1b", "up": "\x1b[A", "down": "\x1b[B",
+    "right": "\x1b[C", "left": "\x1b[D", "home": "\x1b[H", "end": "\x1b[F", "delete": "\x1b[3~",
+    "pageup": "\x1b[5~", "pagedown": "\x1b[6~", "shift+tab": "\x1b[Z",
+}  # fmt: skip
+
+
+def typed(key: str, character: str | None) -> str:
+    """The bytes a terminal sends for a key."""
+    if key in _BYTES:
+        return _BYTES[key]
+    if key.startswith("ctrl+") and len(key) == 6 and key[5].isalpha():
+        return chr(ord(key[5]) - 96)
+    return character or ""
+
+
+class TerminalsView(ListView[Entry]):
+    """The list, with the tail of the picked one."""
+
+    keys_first = "Enter attach and type · x stop · i Ctrl+C to it"
+    keys_second = "↑ ↓ move · Esc close"
+
+    async def load(self) -> None:
+        await self.fetch()
+        self.set_interval(REFRESH_S, self.fetch)
+
+    async def fetch(self) -> None:
+        """Ask again."""
+        try:
+            found = list(await self.agent.link.ask(Subject.TERMINALS))
+        except RefusedError as error:
+            self.failure, found = str(error), []
+        self.set_items(found, at=self.at)
+
+    def title_words(self) -> tuple[str, str]:
+        live = sum(each.get("state") == "live" for each in self.items)
+        return "terminals", f"{live} live · {len(self.items) - live} ended"
+
+    def empty(self) -> str:
+        return "No terminals. Commands that outlive their call appear here"
+
+    def row(self, item: Entry, look: Look) -> Line:
+        state = str(item.get("state", ""))
+        passed = words.clock(self.agent.clock.wall() - float(item.get("started_at") or 0))
+        tail = str(item.get("tail", "")).rstrip().rpartition("\n")[2]
+        lead = f"{look.glyphs.terminal} {item.get('id', '')!s:<3} {state:<6} {passed:>6}   "
+        left = clip(
+            [Span(lead), *untrusted(one_line(str(item.get("command", ""))), strict=True)], look.width * 2 // 3
+        )
+        return with_right(left, clip(untrusted(one_line(tail), "muted"), look.width // 3 - 3), look.width - 2)
+
+    def detail(self, look: Look) -> list[Line]:
+        item = self.picked
+        if item is None:
+            return []
+        head = f"  {item.get('id')} · started by call {item.get('call_id', '')}"
+        rows = [clip(untrusted(head, "muted"), look.width)]
+        tail = str(item.get("tail", "")).rstrip("\n").split("\n")
+        room = max(self.body.size.height - len(self.items) - 4, 3)
+        bar = (Span("  "), Span(look.glyphs.output + " ", "rule"))
+        return rows + [(*bar, *clip(untrusted(text), look.width - 4)) for text in tail[-room:]]
+
+    def press(self, key: str, character: str) -> bool:
+        item = self.picked
+        if item is None:
+            return False
+        name = str(item.get("id"))
+        if key == "enter" and item.get("state") == "live":
+            self.agent.push_screen(AttachedView(self.agent, name, str(item.get("command", ""))))
+        elif character == "x":
+            self.agent.link.send(TerminalInput(terminal=name, signal="TERM"))
+            self.say(f"asked {name} to end")
+        elif character == "i":
+            self.agent.link.send(TerminalInput(terminal=name, signal="INT"))
+        else:
+            return False
+        return True
+
+
+class AttachedView(View):
+    """One terminal: every key but Ctrl+] goes to it."""
+
+    def __init__(self, agent: "AgentApp", terminal: str, command: str) -> None:
+        super().__init__(agent)
+        self._terminal = terminal
+        self._command = command
+        self._tail = ""
+
+    @property
+    def keys_second(self) -> str:  # type: ignore[override]
+        return f"{self._terminal} {one_line(self._command)} · you type here · Ctrl+] leave"
+
+    def title_words(self) -> tuple[str, str]:
+        return f"{self._terminal} · {one_line(self._command)}", ""
+
+    async def load(self) -> None:
+        width, height = self.agent.size
+        self.agent.link.send(TerminalInput(terminal=self._terminal, columns=width, rows=height - 3))
+        await self.fetch()
+        self.set_interval(0.2, self.fetch)
+
+    async def fetch(self) -> None:
+        """The newest output."""
+        try:
+            found = await self.agent.link.ask(Subject.TERMINALS)
+        except RefusedError:
+            return
+        tail = next((str(each.get("tail", "")) for each in found if each.get("id") == self._terminal), None)
+        if tail is None:
+            self.close()
+        elif tail != self._tail:
+            self._tail = tail
+            self.draw()
+            self.body.scroll(10**9)
+
+    def content(self, look: Look) -> Sequence[Line]:
+        return [tuple(clip(untrusted(text), look.width)) for text in self._tail.split("\n")]
+
+    def on_key(self, event: events.Key) -> None:
+        event.stop()
+        event.prevent_default()
+        if event.key in (LEAVE, "f3"):
+            self.close()
+            return
+        chars = typed(event.key, event.character)
+        if chars:
+            self.agent.link.send(TerminalInput(terminal=self._terminal, chars=chars))
+
+    def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        self.agent.link.send(TerminalInput(terminal=self._terminal, chars=event.text))

@@ -1,0 +1,311 @@
+"""What every full-screen view is: a title rule, a body that scrolls, two rows of keys (2)."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.screen import Screen
+from textual.strip import Strip
+from textual.widget import Widget
+
+from agent_tui.tui import paint
+from agent_tui.tui.glyphs import own_words
+from agent_tui.tui.transcript.lines import Line, Span, clip, plain, ruled, untrusted
+from agent_tui.tui.transcript.look import Look
+from agent_tui.tui.widgets.pane import Pane
+
+if TYPE_CHECKING:
+    from agent_tui.tui.app import AgentApp
+
+T = TypeVar("T")
+
+SCROLL_KEYS = {
+    "j": "down", "down": "down", "k": "up", "up": "up", "space": "page", "pagedown": "page", "b": "page_up",
+    "pageup": "page_up", "g": "top", "home": "top", "G": "end", "end": "end",
+}  # fmt: skip
+
+
+class Body(Widget):
+    """Lines that scroll; only the visible ones are painted."""
+
+    DEFAULT_CSS = "Body { height: 1fr; }"
+
+    def __init__(self, theme: str) -> None:
+        super().__init__()
+        self.lines: Sequence[Line] = ()
+        self.top = 0
+        self.marked = -1  # a found line
+        self._theme = theme
+
+    def show(self, lines: Sequence[Line]) -> None:
+        """Other lines; the place is kept as far as it exists."""
+        self.lines = lines
+        self.scroll(0)
+
+    @property
+    def last_top(self) -> int:
+        """The furthest it scrolls."""
+        return max(len(self.lines) - self.size.height, 0)
+
+    def scroll(self, by: int) -> None:
+        """Move by lines."""
+        self.top = max(min(self.top + by, self.last_top), 0)
+        self.refresh()
+
+    def reveal(self, index: int) -> None:
+        """Bring a line into view."""
+        height = max(self.size.height, 1)
+        if not self.top <= index < self.top + height:
+            self.top = max(min(index - height // 3, self.last_top), 0)
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        index = self.top + y
+        line = self.lines[index] if index < len(self.lines) else ()
+        if index == self.marked:
+            line = tuple(Span(text, "selected") for text, _ in line)
+        return paint.strip(line, self.size.width, self._theme)
+
+
+class View(Screen[None]):
+    """Base of the views; covers everything, and gives back scroll position and draft untouched."""
+
+    BINDINGS: ClassVar[list[BindingType]] = []
+    CSS = "View Pane { height: 1; } View Body { height: 1fr; }"
+    keys_first = ""
+    keys_second = "/ find · Esc close"
+
+    def __init__(self, agent: "AgentApp") -> None:
+        super().__init__()
+        self.agent = agent
+        self.head = Pane(theme=agent.look_theme)
+        self.body = Body(agent.look_theme)
+        self.foot = Pane(theme=agent.look_theme)
+        self.foot_second = Pane(theme=agent.look_theme)
+        self._finding: str | None = None
+        self._found = ""
+        self._said = ""
+
+    def compose(self) -> ComposeResult:
+        yield self.head
+        yield self.body
+        yield self.foot
+        yield self.foot_second
+
+    def on_mount(self) -> None:
+        self.draw()
+        self.run_worker(self.load(), exit_on_error=True)
+
+    async def load(self) -> None:
+        """Fetch what the view shows; the frame is already there."""
+
+    @property
+    def look(self) -> Look:
+        """As in the transcript."""
+        return self.agent.look(self.agent.size.width)
+
+    def title_words(self) -> tuple[str, str]:
+        """Left and right of the first row."""
+        return "", ""
+
+    def content(self, look: Look) -> Sequence[Line]:
+        """The body as lines."""
+        return ()
+
+    def draw(self) -> None:
+        """Draw everything again."""
+        if not self.is_attached:
+            return
+        self.body.show(self.content(self.look))
+        self.draw_frame()
+
+    def draw_frame(self) -> None:
+        """The rows around the body."""
+        look = self.look
+        left, right = (
+            tuple(untrusted(own_words(text, look.glyphs), strict=True)) for text in self.title_words()
+        )
+        self.head.show([ruled(clip(left, look.width - 8), right, look.width, look.glyphs.rule)])
+        keys, second = self._keys()
+        self.foot.show(
+            [
+                ruled(
+                    (Span(own_words(keys, look.glyphs), "muted"),) if keys else (),
+                    (),
+                    look.width,
+                    look.glyphs.rule,
+                )
+            ]
+        )
+        self.foot_second.show(
+            [clip([Span("   "), *untrusted(own_words(second, look.glyphs), "muted")], look.width)]
+        )
+
+    def _keys(self) -> tuple[str, str]:
+        if self._finding is not None:
+            return f"find: {self._finding}", "Enter find · Esc back"
+        return self.keys_first, self._said or self.keys_second
+
+    def say(self, words: str) -> None:
+        """A word in the last row until the next key."""
+        self._said = words
+        self.draw_frame()
+
+    def on_resize(self) -> None:
+        self.draw()
+
+    # --- keys ----------------------------------------------------------------------------------
+
+    def on_key(self, event: events.Key) -> None:
+        event.stop()
+        event.prevent_default()
+        self._said = ""
+        if self._finding is not None:
+            self._find_key(event)
+        elif not self.press(event.key, event.character or ""):
+            self._common(event.key, event.character or "")
+        if self.is_attached:
+            self.draw_frame()
+
+    def press(self, key: str, character: str) -> bool:
+        """A key of this view; False for those of all views."""
+        return False
+
+    def _common(self, key: str, character: str) -> None:
+        if key == "escape" or character == "q":
+            self.close()
+        elif character == "/":
+            self._finding = ""
+        elif character in ("n", "N") and self._found:
+            self._find_next(1 if character == "n" else -1)
+        else:
+            self.scroll(SCROLL_KEYS.get(key) or SCROLL_KEYS.get(character) or "")
+
+    def close(self) -> None:
+        """Back to the session."""
+        self.dismiss(None)
+
+    def scroll(self, act: str) -> None:
+        """Move the body."""
+        page = max(self.body.size.height - 2, 1)
+        steps = {"down": 1, "up": -1, "page": page, "page_up": -page, "top": -(10**9), "end": 10**9}
+        if act in steps:
+            self.body.scroll(steps[act])
+
+    def on_mouse_scroll_up(self) -> None:
+        self.body.scroll(-3)
+        self.draw_frame()
+
+    def on_mouse_scroll_down(self) -> None:
+        self.body.scroll(3)
+        self.draw_frame()
+
+    # --- find ----------------------------------------------------------------------------------
+
+    def _find_key(self, event: events.Key) -> None:
+        if self._finding is None:
+            return
+        if event.key == "escape":
+            self._finding = None
+        elif event.key == "enter":
+            self._found, self._finding = self._finding, None
+            self._find_next(1)
+        elif event.key == "backspace":
+            self._finding = self._finding[:-1]
+        elif event.is_printable and event.character:
+            self._finding += event.character
+
+    def _find_next(self, by: int) -> None:
+        wanted = self._found.lower()
+        count = len(self.body.lines)
+        start = self.body.marked if self.body.marked >= 0 else self.body.top - 1
+        for offset in range(1, count + 1):
+            index = (start + by * offset) % count
+            if wanted and wanted in plain(self.body.lines[index]).lower():
+                self.body.marked = index
+                self.body.reveal(index)
+                return
+        self.say(f'no match for "{self._found}"')
+
+
+class ListView(View, Generic[T]):
+    """A view of rows, one of them picked, with details below."""
+
+    DETAIL_ROWS = 8
+
+    def __init__(self, agent: "AgentApp") -> None:
+        super().__init__(agent)
+        self.items: list[T] = []
+        self.at = 0
+        self.loaded = False
+        self.failure = ""
+
+    def row(self, item: T, look: Look) -> Line:
+        """One row without its mark, two columns narrower."""
+        raise NotImplementedError
+
+    def header(self, look: Look) -> list[Line]:
+        """Lines above the rows."""
+        return []
+
+    def detail(self, look: Look) -> list[Line]:
+        """Lines below the rows, about the picked one."""
+        return []
+
+    def empty(self) -> str:
+        """What stands here when there is nothing (4.9)."""
+        return ""
+
+    @property
+    def picked(self) -> T | None:
+        """The row under the mark."""
+        return self.items[self.at] if 0 <= self.at < len(self.items) else None
+
+    def content(self, look: Look) -> Sequence[Line]:
+        """Header, as many rows as fit around the picked one, details."""
+        if not self.items:
+            words = self.failure or (self.empty() if self.loaded else f"loading {look.glyphs.more}")
+            return [*self.header(look), (Span("  "), *untrusted(words, "muted"))]
+        header, detail = self.header(look), self.detail(look)
+        room = max(self.body.size.height - len(header) - len(detail) - 1, 3)
+        first = max(min(self.at - room // 2, len(self.items) - room), 0)
+        rows = [self._marked(index, look) for index in range(first, min(first + room, len(self.items)))]
+        return [*header, *rows, *([()] if detail else []), *detail]
+
+    def _marked(self, index: int, look: Look) -> Line:
+        mark = Span("> " if index == self.at else "  ", "accent")
+        row = self.row(self.items[index], look)
+        if index == self.at:
+            row = tuple(Span(text, "strong" if role in ("text", "muted") else role) for text, role in row)
+        return clip((mark, *row), look.width)
+
+    def scroll(self, act: str) -> None:
+        page = max(self.body.size.height - 6, 1)
+        steps = {"down": 1, "up": -1, "page": page, "page_up": -page, "top": -(10**9), "end": 10**9}
+        if act in steps and self.items:
+            self.at = max(min(self.at + steps[act], len(self.items) - 1), 0)
+            self.moved()
+            self.draw()
+
+    def moved(self) -> None:
+        """Another row is picked."""
+
+    def set_items(self, items: Sequence[T], at: int = 0) -> None:
+        """What was fetched."""
+        self.items, self.loaded = list(items), True
+        self.at = max(min(at, len(self.items) - 1), 0)
+        self.moved()
+        self.draw()
+
+    def _find_next(self, by: int) -> None:
+        wanted, look = self._found.lower(), self.look
+        for offset in range(1, len(self.items) + 1):
+            index = (self.at + by * offset) % len(self.items)
+            if wanted in plain(self.row(self.items[index], look)).lower():
+                self.at = index
+                self.moved()
+                self.draw()
+                return
+        self.say(f'no match for "{self._found}"')

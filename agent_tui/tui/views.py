@@ -1,0 +1,106 @@
+"""Opens the full-screen views; each module is imported when it is first needed."""
+
+from typing import TYPE_CHECKING
+
+from agent_tui.engine.commands import Subject
+from agent_tui.tui.transcript.blocks import Card
+
+if TYPE_CHECKING:
+    from agent_tui.tui.app import AgentApp
+    from agent_tui.tui.screens.rollback import RollbackMode
+    from agent_tui.tui.screens.view import View
+
+
+class Views:
+    """What the acts and commands open."""
+
+    def __init__(self, app: "AgentApp") -> None:
+        self._app = app
+
+    def _open(self, view: "View") -> None:
+        self._app.push_screen(view)
+
+    def close_all(self) -> None:
+        """Back to the session."""
+        while len(self._app.screen_stack) > 1:
+            self._app.pop_screen()
+
+    def help(self) -> None:
+        """F1."""
+        from agent_tui.tui.screens.help import HelpView
+
+        self._open(HelpView(self._app))
+
+    def transcript(self, *, find: bool = False) -> None:
+        """Ctrl+T; Ctrl+F begins with a search."""
+        from agent_tui.tui.screens.pager import PagerView
+
+        self._open(PagerView(self._app, find=find))
+
+    def rewind(self) -> None:
+        """Esc Esc."""
+        self.checkpoints(everywhere=False)
+
+    def checkpoints(self, *, everywhere: bool = True) -> None:
+        """Restore points."""
+        from agent_tui.tui.screens.rollback import CheckpointsView
+
+        self._open(CheckpointsView(self._app, everywhere=everywhere))
+
+    def rollback(self, target: str, mode: "RollbackMode" = "both", paths: tuple[str, ...] = ()) -> None:
+        """The preview."""
+        from agent_tui.tui.screens.rollback import PreviewView
+
+        self._open(PreviewView(self._app, target, mode, paths))
+
+    def diff(self, title: str, args: dict[str, str], *, before: str = "before", after: str = "after") -> None:
+        """A diff of a call, turn, session, or since a checkpoint."""
+        from agent_tui.tui.screens.diff import DiffView
+
+        self._open(DiffView(self._app, title=title, args=args, before=before, after=after))
+
+    def diff_of(self, card: Card) -> None:
+        """The diff of a card's last call."""
+        call = card.calls[-1]
+        args = {"call": call.call_id}
+        if call.checkpoint_id:
+            args["from"] = call.checkpoint_id
+        self.diff(
+            f"call {call.call_id} `{call.tool}`",
+            args,
+            before=call.checkpoint_id,
+            after=f"call {call.call_id}",
+        )
+
+    def sessions(self) -> None:
+        """`/resume`."""
+        from agent_tui.tui.screens.sessions import SessionsView
+
+        self._open(SessionsView(self._app))
+
+    def terminals(self) -> None:
+        """F3."""
+        from agent_tui.tui.screens.terminals import TerminalsView
+
+        self._open(TerminalsView(self._app))
+
+    def model(self) -> None:
+        """`/model`."""
+        from agent_tui.tui.screens.settings import ModelView
+
+        self._open(ModelView(self._app))
+
+    def facts(self, title: str, subject: Subject) -> None:
+        """Settings, context, cost, grants."""
+        from agent_tui.tui.screens.settings import FactsView
+
+        self._open(FactsView(self._app, title, subject))
+
+    def command(self) -> None:
+        """The object of the open prompt."""
+        from agent_tui.tui.forms.approval import ApprovalForm
+        from agent_tui.tui.screens.command import CommandView
+
+        form = self._app.prompt.form
+        if isinstance(form, ApprovalForm):
+            self._open(CommandView(self._app, form))
