@@ -8,7 +8,7 @@ from agent_tui.engine import inbox
 from agent_tui.engine.commands import Rollback
 from agent_tui.engine.events import GrantRemoved, RolledBack
 from agent_tui.engine.scope import Scope
-from agent_tui.engine.session import Part
+from agent_tui.engine.session import Part, Session
 from checkpoints.types import Checkpoint, CheckpointError, RollbackResult
 from context.items import CompactionItem, NoticeItem, ResponseItem, RollbackItem, UserItem
 from context.units import visibility_of
@@ -37,7 +37,7 @@ async def roll_back(scope: Scope, asked: Rollback, cause: str) -> str:
             )
     except CheckpointError as error:
         return str(error)
-    await session.commit(*_parts(scope, asked, target, files), cause=cause)
+    await session.commit(*rollback_parts(session, asked, target, files), cause=cause)
     return ""
 
 
@@ -53,6 +53,12 @@ async def redo(scope: Scope, cause: str) -> str:
             files = await scope.ports.checkpointer.redo(session.id)
     except CheckpointError as error:
         return str(error)
+    await session.commit(*redo_parts(session, last, files), cause=cause)
+    return ""
+
+
+def redo_parts(session: Session, last: RolledBack, files: RollbackResult | None) -> list[Part]:
+    """What a redo of that rollback stores; files are back already."""
     parts: list[Part] = []
     item_id = ""
     if last.item_id:
@@ -65,8 +71,7 @@ async def redo(scope: Scope, cause: str) -> str:
         item_id=item_id,
         redo_of=last.checkpoint_id,
     )
-    await session.commit(*parts, body, cause=cause)
-    return ""
+    return [*parts, body]
 
 
 async def _checkpoint(scope: Scope, checkpoint_id: str) -> Checkpoint:
@@ -81,14 +86,16 @@ async def _checkpoint(scope: Scope, checkpoint_id: str) -> Checkpoint:
     raise CheckpointError(f"there is no checkpoint `{checkpoint_id}`; `agent-tui checkpoints` lists them")
 
 
-def _parts(scope: Scope, asked: Rollback, target: Checkpoint, files: RollbackResult | None) -> list[Part]:
-    session = scope.session
+def rollback_parts(
+    session: Session, asked: Rollback, target: Checkpoint, files: RollbackResult | None
+) -> list[Part]:
+    """What a rollback stores; files are back already."""
     parts: list[Part] = []
     item_id, draft = "", ""
     if asked.mode == "files":
-        parts.append(_notice(scope, target, files))
+        parts.append(_notice(session, target, files))
     else:
-        hidden, draft = hidden_from(scope, target)
+        hidden, draft = hidden_from(session, target)
         item_id = session.item_id("b")
         parts.append(RollbackItem(id=item_id, hidden=hidden))
         parts += inbox.returns(session, "rolled back")
@@ -103,15 +110,15 @@ def _parts(scope: Scope, asked: Rollback, target: Checkpoint, files: RollbackRes
     ]
 
 
-def hidden_from(scope: Scope, target: Checkpoint) -> tuple[tuple[str, ...], str]:
+def hidden_from(session: Session, target: Checkpoint) -> tuple[tuple[str, ...], str]:
     """Ids of the items from the step of the checkpoint on, whole units, and the message to edit.
 
     A checkpoint of a turn's start hides the message that began the turn; one before a call hides
     the response that made the call. Results and notices go with their response.
     """
-    log = scope.session.fold.log
+    log = session.fold.log
     gone = visibility_of(log).hidden
-    start = _start_of(scope, target)
+    start = _start_of(session, target)
     hidden = [
         item
         for item in log[start:]
@@ -122,10 +129,10 @@ def hidden_from(scope: Scope, target: Checkpoint) -> tuple[tuple[str, ...], str]
     return tuple(item.id for item in hidden), draft
 
 
-def _start_of(scope: Scope, target: Checkpoint) -> int:
+def _start_of(session: Session, target: Checkpoint) -> int:
     """Index in the log of the first item after the checkpoint."""
-    fold = scope.session.fold
-    if target.session != scope.session.id:
+    fold = session.fold
+    if target.session != session.id:
         return len(fold.log)
     steps = {item.step_id: index for index, item in enumerate(fold.log) if isinstance(item, ResponseItem)}
     if target.cause.phase in ("turn_start", "turn_end"):
@@ -147,10 +154,10 @@ def _step_of_call(call_id: str) -> int:
     return int(head) if head.isdigit() else 0
 
 
-def _notice(scope: Scope, target: Checkpoint, files: RollbackResult | None) -> NoticeItem:
+def _notice(session: Session, target: Checkpoint, files: RollbackResult | None) -> NoticeItem:
     paths = ", ".join(f"{change.kind} {change.path}" for change in files.changed[:40]) if files else ""
     return NoticeItem(
-        id=scope.session.item_id("n"),
+        id=session.item_id("n"),
         text=f"The user took files back to checkpoint {target.id}; changed now: {paths or 'nothing'}. "
         "The conversation was kept: look at a file before you rely on it",
     )
