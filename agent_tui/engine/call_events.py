@@ -1,0 +1,182 @@
+"""Events of tool calls and of the questions they raise; part of `engine.events`, where readers take
+them from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from agent_tui.engine.types import CallState, Decision
+from checkpoints.types import Checkpoint, FileChange
+from tools.types import Assessment, Outcome, Spawned
+
+# --- calls -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallProposed:
+    """The model asked for a call; same transaction as its response item."""
+
+    call_id: str
+    step_id: str
+    tool: str
+    arguments: str  # as sent
+    shown: str = ""  # what a card names: command, paths, pattern
+    by: Literal["model", "person", "contract"] = "model"  # only calls of the model are answered to it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallChanged:
+    """A call has a new state before it starts."""
+
+    call_id: str
+    state: CallState
+    detail: str = ""  # "for your approval", "for the call before it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallStarted:
+    """The call is about to run; on disk before it does (design b.3)."""
+
+    call_id: str
+    attempt: int
+    arguments_sha256: str
+    cwd: str
+    sandbox: str  # the profile in words, such as "workspace, net off"
+    spool: str
+    boot_id: str
+    checkpoint_id: str = ""
+    written_before: Mapping[str, str] | None = None  # path → hash, for reconciling file writes
+    written_after: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallSpawned:
+    """A process of the call exists."""
+
+    call_id: str
+    process: Spawned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOutput:
+    """Transient. Cleaned live output of a running call or terminal."""
+
+    call_id: str
+    text: str
+    terminal: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallEnded:
+    """The final outcome of a call, once; the model sees it only after this is on disk."""
+
+    call_id: str
+    tool: str
+    outcome: Outcome
+    changes: tuple[FileChange, ...]
+    external: tuple[FileChange, ...]  # changed meanwhile by others
+    duration_s: float  # waiting for approval not included
+    checkpoint_id: str = ""
+    uncovered: tuple[str, ...] = ()
+    edited: str = ""  # arguments a person put in place of the model's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointTaken:
+    """A checkpoint exists; before the call it protects."""
+
+    checkpoint: Checkpoint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TerminalChanged:
+    """A live process of `exec_command` began, ended or was lost."""
+
+    terminal: str
+    call_id: str
+    command: str
+    state: Literal["live", "ended", "lost"]
+    exit_code: int | None = None
+    signal: str | None = None
+
+
+# --- questions ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalAsked:
+    """A person must decide; answered by a `Decide` command with this id. Stored before it is asked."""
+
+    approval_id: str
+    call_id: str
+    tool: str
+    assessment: Assessment
+    cwd: str
+    why: str
+    sandbox: str  # what the sandbox will allow, in words
+    digest: str  # over tool, arguments, cwd, profile, pre-images, policy version
+    choices: tuple[Decision, ...]
+    session_key: str = ""  # what `session` would cover, in words
+    rule: str = ""  # the rule that would be saved
+    rule_allows: str = ""
+    wider_rules: tuple[str, ...] = ()  # the same with one word let vary; `Decide.rule` names one
+    first_attempt: str = ""  # what an attempt in the sandbox already changed
+    diff: str = ""  # for edits: unified diff of what would be written
+    expires_at: float | None = None
+    policy: str = ""  # approval, sandbox mode and network it was asked under
+    grants: tuple[str, ...] = ()  # what `g` steps through, smallest first: "write_path /x", "network"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalDecided:
+    """The decision, once for each approval; grants of the session are rebuilt from these."""
+
+    approval_id: str
+    call_id: str
+    decision: Decision
+    by: Literal["person", "rule", "grant", "policy"]
+    scope: str = ""
+    feedback: str = ""
+    edited: str = ""
+    grant: str = ""  # the one of `ApprovalAsked.grants` that was given; empty: the one asked for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrantRemoved:
+    """A session grant is no longer valid: taken back, or ended by a stricter policy."""
+
+    grant_id: str  # the approval id that gave it
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAsked:
+    """`request_user_input`: answered by an `Answer` command with this id."""
+
+    question_id: str
+    call_id: str
+    text: str
+    options: tuple[str, ...]
+    free_text: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAnswered:
+    """The answer, or none when the person left the question."""
+
+    question_id: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostResultAsked:
+    """After a crash: a call that may have run and has no result; answered by `Settle`."""
+
+    question_id: str
+    call_id: str
+    tool: str
+    shown: str
+    started_at: float
+    facts: str  # process gone or alive, output so far, files that differ
+    changes: tuple[FileChange, ...]
+    checkpoint_id: str
