@@ -79,17 +79,20 @@ class Opened:
 
 async def open_engine(start: Start) -> Opened:
     """Build everything for one session. Raises AgentError."""
-    async with AsyncExitStack() as stack:
+    stack = AsyncExitStack()
+    try:
         config = _with_state(start.config, stack)
         if config.model is not None:
             _preload(config.model)
         found = probe(config.state_dir)
         _require_sandbox(config, found)
-        place, session = await _open_session(start, config, stack)
+        place, session, notices = await _open_session(start, config, stack)
         config = _of_session(config, session, start.settings)
-        engine = _build(start, config, place, session, found, stack)
-        return Opened(engine, config, stack.pop_all())
-    raise AssertionError("unreachable")
+        engine = _build(start, config, place, session, found, notices, stack)
+    except BaseException:
+        await stack.aclose()
+        raise
+    return Opened(engine, config, stack)
 
 
 # --- the parts -----------------------------------------------------------------------------------
@@ -133,7 +136,7 @@ def _require_sandbox(config: Config, found: ProbeResult) -> None:
 
 async def _open_session(
     start: Start, config: Config, stack: AsyncExitStack
-) -> "tuple[SessionPlace, Session]":
+) -> "tuple[SessionPlace, Session, tuple[str, ...]]":
     from agent_tui.engine.session import Session
     from checkpoints.owner import OwnedError, Owner
     from checkpoints.salvage import open_or_salvage
@@ -149,9 +152,7 @@ async def _open_session(
     session = await Session.load(records, SystemClock())
     beating = asyncio.create_task(owner.keep_beating())
     stack.callback(beating.cancel)
-    if damage is not None:
-        _tell(session, damage.text)
-    return place, session
+    return place, session, (damage.text,) if damage is not None else ()
 
 
 def _place(start: Start, config: Config) -> "SessionPlace":
@@ -187,14 +188,16 @@ def _of_session(config: Config, session: "Session", settings: Settings) -> Confi
     return replace(config, workspace=workspace)
 
 
-def _open_model(choice: ModelChoice, settings: Settings) -> Model:
+def _open_model(choice: ModelChoice, settings: Settings, stack: AsyncExitStack) -> Model:
     if choice.provider == DEMO:
         from agent_tui.models.demo import demo_model
 
         return demo_model()
     from agent_tui.models.router import open_model
 
-    return open_model(route_to(choice.name, settings), api_key=os.environ.get(choice.api_key_env, ""))
+    model = open_model(route_to(choice.name, settings), api_key=os.environ.get(choice.api_key_env, ""))
+    stack.push_async_callback(model.aclose)
+    return model
 
 
 def _build(
@@ -203,6 +206,7 @@ def _build(
     place: "SessionPlace",
     session: "Session",
     found: ProbeResult,
+    notices: tuple[str, ...],
     stack: AsyncExitStack,
 ) -> "EngineRuntime":
     from tools.registry import build_toolbox
@@ -216,25 +220,28 @@ def _build(
     from checkpoints.engine import open_checkpointer
 
     assert config.model is not None
-    checkpointer = open_checkpointer(
-        workspace=config.workspace, state_dir=config.state_dir, session=place.id, enabled=config.checkpoints
-    )
-    model = _open_model(config.model, start.settings)
-    close = getattr(model, "aclose", None)
-    if close is not None:
-        stack.push_async_callback(close)
+    model = _open_model(config.model, start.settings, stack)
     told = instructions(config)
-    for line in (*(ignored.reason for ignored in start.settings.ignored), *told.problems):
-        _tell(session, line)
     return EngineRuntime(
         config=config,
         session=session,
         ports=Ports(
             model=model,
             toolbox=build_toolbox(probe=found, workspace=config.workspace, state_dir=config.state_dir),
-            checkpointer=checkpointer,
+            checkpointer=open_checkpointer(
+                workspace=config.workspace,
+                state_dir=config.state_dir,
+                session=place.id,
+                enabled=config.checkpoints,
+            ),
             gate=SessionGate(config, sandbox_available=found.available, now=time.time),
             retry=delay_before_retry,
+            instructions=lambda: instructions(config).text,
+            summariser=model,
+            choose_model=lambda name: _open_model(
+                choose(name, start.settings, os.environ), start.settings, stack
+            ),
+            sessions=lambda: _session_list(config),
         ),
         start=SessionStarted(
             session_id=place.id,
@@ -254,14 +261,25 @@ def _build(
             detail=f"{found.detail}; {found.fix}" if found.detail else "",
             lost=found.lost,
         ),
-        choose_model=lambda name: _open_model(choose(name, start.settings, os.environ), start.settings),
+        notices=(*notices, *(ignored.reason for ignored in start.settings.ignored), *told.problems),
     )
 
 
-def _tell(session: "Session", text: str) -> None:
-    from agent_tui.engine.events import NoticeRaised
+def _session_list(config: Config) -> list[dict[str, object]]:
+    """As `Subject.SESSIONS` has it."""
+    from checkpoints.index import list_sessions
 
-    session.show(NoticeRaised(text=text, level="warning"))
+    return [
+        {
+            "id": entry.id,
+            "title": entry.title,
+            "workspace": entry.workspace,
+            "updated_at": entry.updated_at,
+            "turns": entry.turns,
+            "live": entry.owner is not None,
+        }
+        for entry in list_sessions(config.state_dir)
+    ]
 
 
 # --- front ends ----------------------------------------------------------------------------------
@@ -376,3 +394,34 @@ def classify(config: Config, command_line: str) -> dict[str, object]:
         "hard_line": seen.hard_line,
         "keys": list(seen.keys),
     }
+
+
+def next_request(config: Config, settings: Settings, wanted: str) -> str:
+    """The exact bytes that a session would send next, `wanted` being the start of its id or empty for
+    the newest. Works on a copy: the session stays as it is."""
+    from checkpoints.index import fork_session
+
+    place = _place(Start(config=config, settings=settings, resume=wanted or NEWEST), config)
+    with tempfile.TemporaryDirectory(prefix="agent-tui-", ignore_cleanup_errors=True) as scratch:
+        copy = fork_session(place, Path(scratch))
+        alone = replace(config, state_dir=Path(scratch), checkpoints=False)
+        return asyncio.run(_request(Start(config=alone, settings=settings, resume=copy.id)))
+
+
+async def _request(start: Start) -> str:
+    from agent_tui.engine.commands import Command, Inspect, Shutdown, Subject
+    from agent_tui.engine.events import Inspected, Refused
+
+    opened = await open_engine(start)
+    events = opened.engine.events()
+    opened.engine.send(Command(id="request", body=Inspect(subject=Subject.REQUEST)))
+    opened.serve()
+    async for event in events:
+        if isinstance(event.body, Inspected | Refused):
+            opened.engine.send(Command(id="done", body=Shutdown()))
+            assert opened.serving is not None
+            await opened.serving
+            if isinstance(event.body, Refused):
+                raise UsageError(f"debug request: {event.body.reason}")
+            return str(event.body.data)
+    raise UsageError("debug request: the session ended before it could be asked")

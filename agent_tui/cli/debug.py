@@ -17,7 +17,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print it; nothing runs and nothing is sent."""
     from agent_tui.cli.settings import configure
 
-    config, _ = configure(arguments, interactive=False)
+    config, settings = configure(arguments, interactive=True)
     if arguments.action == "classify":
         if not arguments.subject:
             raise UsageError("debug classify: no command line; such as `agent-tui debug classify 'git push'`")
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from agent_tui.bootstrap import next_request
 
-    print(next_request(config, arguments.subject or ""))
+    print(next_request(config, settings, arguments.subject or ""))
     return 0
 
 
