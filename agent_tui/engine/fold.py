@@ -324,8 +324,6 @@ class Fold:
             case SessionStarted():
                 self.project = self.project or body.project
                 self.first = self.first or body
-                if body.forked_from:  # a copy goes on under an id of its own
-                    self.first = replace(self.first, session_id=body.session_id)
                 self.session_id = body.session_id  # a copy goes on under its own
                 self.clean_end = False
             case SessionClosed():
