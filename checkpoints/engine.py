@@ -5,6 +5,7 @@ import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -129,7 +130,9 @@ class WorkspaceCheckpointer:
         default: Choice = "keep",
         session: str = "",
     ) -> RollbackResult:
-        request = Request(target=target, paths=tuple(paths), choices=dict(choices or {}), default=default)
+        request = Request(
+            target=target, paths=tuple(paths), choices=dict(choices or {}), default=default, asked_by=session
+        )
         return await self._call(lambda core: Rollback(core).run(request))
 
     async def redo(self, session: str = "") -> RollbackResult:
@@ -218,11 +221,7 @@ class WorkspaceCheckpointer:
         recorded = core.record(cause)
         if cause.phase is Phase.TURN_END and self._upkeep is not None:
             self._upkeep.schedule()
-        checkpoint = recorded.row.checkpoint()
-        return Checkpoint(
-            id=checkpoint.id, session=checkpoint.session, seq=checkpoint.seq, created_at=checkpoint.created_at,
-            cause=checkpoint.cause, tree=checkpoint.tree, changes=recorded.changes, uncovered=checkpoint.uncovered,
-        )  # fmt: skip
+        return replace(recorded.row.checkpoint(), changes=recorded.changes)
 
     def _changes_since(self, checkpoint_id: str, core: Workspace) -> tuple[FileChange, ...]:
         older = core.state(core.resolve(checkpoint_id))

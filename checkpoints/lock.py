@@ -43,7 +43,7 @@ def _acquire(descriptor: int, operation: int, path: Path, timeout_s: float) -> N
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 raise WorkspaceBusyError(
-                    f"the checkpoints of this workspace are in use by {owner(path)}; try again when it is done"
+                    f"the checkpoints here are in use by {owner(path)}; try again when it is done"
                 ) from None
             time.sleep(_POLL_S)
 

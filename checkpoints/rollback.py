@@ -38,6 +38,7 @@ class Request:
     paths: tuple[str, ...] = ()
     choices: Mapping[str, Choice]
     default: Choice = "keep"
+    asked_by: str = ""  # another session than the target's
 
 
 class Rollback:
@@ -153,11 +154,12 @@ class Rollback:
         with workspace.locked(alone=True, what="a rollback"):
             self._refuse_when_cut()
             row = workspace.resolve(request.target)
+            other = request.asked_by if request.asked_by != row.session else ""
             missing = self._missing(workspace.state(row), workspace.now_locked())
             cause = Cause(
                 phase=Phase.BEFORE_ROLLBACK,
                 session=row.session,
-                summary=f"rollback to {row.id}",
+                summary=f"rollback to {row.id}" + (f", asked by {other}" if other else ""),
                 touched=tuple(shown(path) for path in missing),
             )
             before = workspace.record_locked(cause).row
@@ -171,8 +173,8 @@ class Rollback:
     def redo(self, session: str = "") -> RollbackResult:
         """Take back the newest rollback that was not taken back yet."""
         workspace = self._workspace
-        done = workspace.catalog.newest(Phase.AFTER_ROLLBACK, workspace.home.below, session)
-        if done is None or done.redone or not done.undo:
+        done = self.to_redo(session)
+        if done is None:
             raise CheckpointError("there is no rollback to take back here")
         result = self.run(Request(target=done.undo, choices={}))
         workspace.catalog.update(replace(done, redone=True))
@@ -180,6 +182,12 @@ class Rollback:
         if newest is not None and newest.undo == result.undo:
             workspace.catalog.update(replace(newest, redone=True))  # a redo is not taken back by a redo
         return result
+
+    def to_redo(self, session: str = "") -> Row | None:
+        """The end of the newest rollback, of one session or of any, unless it was taken back."""
+        workspace = self._workspace
+        done = workspace.catalog.newest(Phase.AFTER_ROLLBACK, workspace.home.below, session)
+        return done if done is not None and done.undo and not done.redone else None
 
     def _steps(self, plan: Draft, request: Request, evidence: Evidence) -> tuple[list[Step], list[str]]:
         steps = list(plan.steps)

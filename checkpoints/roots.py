@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from checkpoints.coverage import refusal
 from checkpoints.ignores import FILE_NAME, Rules, parse, read_text
 from checkpoints.nested import enclosing, exclude_file, git_dir_of
 from checkpoints.types import CheckpointError, WorkspaceKey
@@ -58,6 +59,15 @@ def home_of(root: Path, state_dir: Path, *, alone: bool) -> Home:
     except OSError as error:
         raise CheckpointError(f"state directory `{base}` cannot be written: {error.strerror}") from error
     return Home(directory=own, root=key.root, below="")
+
+
+def existing_home(root: Path, state_dir: Path) -> Home | None:
+    """The directory for this workspace if it has one already; makes nothing. Raises CheckpointError."""
+    key = workspace_key(root)
+    base = state_dir / "checkpoints"
+    if (base / key.key).is_dir():
+        return Home(directory=base / key.key, root=key.root, below="")
+    return None if refusal(key.root) else _outer(base, key.root)
 
 
 def _describe(directory: Path, root: Path, *, alone: bool) -> None:

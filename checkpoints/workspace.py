@@ -127,6 +127,12 @@ class Workspace:
         previous = self._scanner.previous
         return previous.root.count if previous else 0
 
+    def follow_mode(self) -> None:
+        """Work as the newest checkpoint of the session did, full or targeted."""
+        last = self.catalog.last(self.session)
+        if last is not None and self.state(last).note.targeted and not self.targeted:
+            self.switch_to_targeted("the session held only what file tools named")
+
     def switch_to_targeted(self, why: str) -> None:
         """Hold only what file tools name from now on."""
         self.targeted = why

@@ -1,0 +1,267 @@
+"""`agent-tui rollback`: files, conversation, or both back to a checkpoint; and that taken back."""
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from agent_tui.cli.checkpoints import printable, title
+from agent_tui.errors import AgentError, UsageError
+
+if TYPE_CHECKING:
+    from agent_tui.rewind import Conversation
+    from checkpoints.catalog import Row
+    from checkpoints.types import Choice, RollbackPlan, RollbackResult
+    from checkpoints.workspace import Workspace
+
+Mode = Literal["both", "files", "conversation"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What only `rollback` takes."""
+    parser.add_argument(
+        "id", nargs="?", default="", metavar="ID", help="a checkpoint; default: before the last turn"
+    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--files-only", action="store_true", help="leave the conversation as it is")
+    what.add_argument("--conversation-only", action="store_true", help="leave the files as they are")
+    parser.add_argument(
+        "--path", dest="paths", metavar="P", action="append", default=[], help="only this path"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="print what would change, and change nothing")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    theirs = parser.add_mutually_exclusive_group()
+    theirs.add_argument(
+        "--keep-external", action="store_true", help="files changed by others stay as they are"
+    )
+    theirs.add_argument("--overwrite", action="store_true", help="files changed by others go back as well")
+    parser.add_argument("--redo", action="store_true", help="take the last rollback back")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Plan, ask, go back, verify; 0 only when every path is as the checkpoint has it."""
+    from agent_tui.cli.settings import load
+    from checkpoints.offline import opened
+
+    settings = load(arguments)
+    _check(arguments)
+    with opened(settings.workspace, settings.state_dir, arguments.id) as (core, row):
+        _settle_cut(core)
+        if arguments.redo:
+            return _redo(core, settings.state_dir, arguments)
+        return _go_back(core, row, settings.state_dir, arguments)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.redo and (arguments.id or arguments.paths or arguments.dry_run):
+        raise UsageError(
+            "rollback: `--redo` takes back the last rollback as a whole; give no ID, path or `--dry-run`"
+        )
+    if arguments.conversation_only and arguments.paths:
+        raise UsageError("rollback: `--path` is about files; it cannot go with `--conversation-only`")
+
+
+def _mode(arguments: argparse.Namespace) -> Mode:
+    if arguments.files_only or arguments.paths:
+        return "files"
+    return "conversation" if arguments.conversation_only else "both"
+
+
+def _settle_cut(core: "Workspace") -> None:
+    """A rollback that was killed is taken back before anything else."""
+    from checkpoints.rollback import Rollback
+
+    cut = Rollback(core).cut()
+    if cut is not None:
+        Rollback(core).recover(complete=False)
+        _tell(f"a rollback to {cut.target} was cut after {cut.done} of {cut.total} steps; it was taken back")
+
+
+def _go_back(core: "Workspace", row: "Row", state_dir: Path, arguments: argparse.Namespace) -> int:
+    from checkpoints.rollback import Request, Rollback
+
+    mode = _mode(arguments)
+    plan = Rollback(core).plan(row.id, arguments.paths) if mode != "conversation" else None
+    with ExitStack() as stack:
+        conversation = _conversation(state_dir, row, mode, arguments, stack)
+        if arguments.json and arguments.dry_run:
+            print(json.dumps({"target": row.id, "mode": mode, "plan": asdict(plan) if plan else None}))
+        elif not arguments.json:
+            _print_plan(row, plan, conversation, mode)
+        if arguments.dry_run:
+            return 0
+        default = _default_choice(plan, arguments)
+        _confirm(arguments)
+        files = None
+        if plan is not None:
+            request = Request(target=row.id, paths=tuple(arguments.paths), choices={}, default=default)
+            files = Rollback(core).run(request)
+        if conversation is not None:
+            asyncio.run(conversation.hide(row.checkpoint(), files, mode))
+    return _report(row.id, mode, files, as_json=arguments.json)
+
+
+def _conversation(
+    state_dir: Path, row: "Row", mode: Mode, arguments: argparse.Namespace, stack: ExitStack
+) -> "Conversation | None":
+    """The stored conversation of the checkpoint's session, owned while we change it.
+
+    Raises SessionBusyError when it is open elsewhere and would have to change.
+    """
+    from agent_tui import rewind
+    from agent_tui.errors import SessionBusyError
+
+    if arguments.dry_run:
+        return rewind.peek(state_dir, row.session) if mode != "files" else None
+    try:
+        found = rewind.own(state_dir, row.session)
+    except SessionBusyError as error:
+        if mode == "files":
+            return None
+        raise SessionBusyError(
+            f"session `{row.session}` is open elsewhere: go back there with `/rollback`, or use `--files-only`"
+        ) from error
+    if found is None and mode == "conversation":
+        raise UsageError(f"the conversation of session `{row.session}` is not stored any more")
+    if found is not None:
+        stack.callback(found.close)
+    return found
+
+
+def _default_choice(plan: "RollbackPlan | None", arguments: argparse.Namespace) -> "Choice":
+    if arguments.overwrite:
+        return "take"
+    asks = sys.stdin.isatty() and not arguments.yes and not arguments.json
+    if plan is not None and plan.conflicts and not arguments.keep_external and not asks:
+        names = ", ".join(f"`{printable(conflict.path)}`" for conflict in plan.conflicts[:3])
+        rest = f" and {len(plan.conflicts) - 3} more" if len(plan.conflicts) > 3 else ""
+        raise AgentError(
+            f"rollback: changed by others since {plan.target}: {names}{rest}; nothing was done; "
+            "leave them with `--keep-external` or replace them with `--overwrite`"
+        )
+    return "keep"
+
+
+def _confirm(arguments: argparse.Namespace) -> None:
+    if arguments.yes:
+        return
+    if not sys.stdin.isatty() or arguments.json:
+        raise UsageError("rollback: nobody can be asked here; look with `--dry-run`, then give `--yes`")
+    print("roll back? [y/N] ", end="", flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise AgentError("rollback: nothing was done")
+
+
+# --- redo -------------------------------------------------------------------------------------------
+
+
+def _redo(core: "Workspace", state_dir: Path, arguments: argparse.Namespace) -> int:
+    from agent_tui import rewind
+    from checkpoints.rollback import Rollback
+
+    newest = Rollback(core).to_redo()
+    conversation = rewind.own(state_dir, newest.session if newest else core.session)
+    with ExitStack() as stack:
+        if conversation is not None:
+            stack.callback(conversation.close)
+        if newest is None and (conversation is None or not conversation.can_redo):
+            raise AgentError("rollback: there is no rollback to take back here")
+        if newest is not None and not arguments.json:
+            print(f"redo: back to {newest.undo}, the state before the rollback to {newest.target}")
+        _confirm(arguments)
+        files = Rollback(core).redo() if newest is not None else None
+        if conversation is not None and conversation.can_redo:
+            asyncio.run(conversation.unhide(files))
+    target = files.target if files else core.session
+    return _report(target, "both", files, as_json=arguments.json, is_redo=True)
+
+
+# --- words ------------------------------------------------------------------------------------------
+
+
+def _print_plan(
+    row: "Row", plan: "RollbackPlan | None", conversation: "Conversation | None", mode: Mode
+) -> None:
+    print(f"back to {row.id}: {printable(title(row))}")
+    if plan is not None:
+        for line in plan_lines(plan):
+            print(line)
+    if mode != "files" and conversation is not None:
+        count, draft = conversation.would_hide(row.checkpoint())
+        message = "; your message comes back to the editor" if draft else ""
+        print(f"  conversation   {count} items hidden{message}")
+
+
+def plan_lines(plan: "RollbackPlan") -> list[str]:
+    """The plan in groups: conflicts first, then what changes, what comes, what goes, what stays."""
+    operations = plan.operations
+    groups = [
+        ("conflict", [f"{conflict.path}  {conflict.reason}" for conflict in plan.conflicts]),
+        (
+            "change",
+            [
+                f"{one.path}  {one.detail}"
+                for one in operations
+                if not one.creates and not _deletes(one.action)
+            ],
+        ),
+        ("create", [f"{one.path}{_slash(one.action)}  {one.detail}" for one in operations if one.creates]),
+        (
+            "delete",
+            [f"{one.path}{_slash(one.action)}  {one.detail}" for one in operations if _deletes(one.action)],
+        ),
+        ("stays", [*plan.kept, *(f"{gap.path}  {gap.reason}" for gap in plan.uncovered)]),
+        ("stays", [f".git  your HEAD moved: {plan.head_moved}; not touched"] if plan.head_moved else []),
+    ]
+    lines = [f"  {name:<9} {printable(entry.rstrip())}" for name, entries in groups for entry in entries]
+    return lines or ["  nothing to change"]
+
+
+def _deletes(action: str) -> bool:
+    return action in ("delete", "rmdir")
+
+
+def _slash(action: str) -> str:
+    return "/" if action in ("mkdir", "rmdir") else ""
+
+
+def _report(
+    target: str, mode: Mode, files: "RollbackResult | None", *, as_json: bool, is_redo: bool = False
+) -> int:
+    if as_json:
+        print(json.dumps({"target": target, "mode": mode, "files": asdict(files) if files else None}))
+        return 1 if files is not None and files.mismatches else 0
+    verb = "redone, back to" if is_redo else "rolled back to"
+    again = f"rollback {files.undo}" if is_redo and files else "rollback --redo"
+    print(
+        f"{verb} {target}: {_verified(files) if files else 'conversation'}; `agent-tui {again}` takes this back"
+    )
+    if files is not None:
+        for line in _remarks(files):
+            print(f"  {printable(line)}")
+    return 1 if files is not None and files.mismatches else 0
+
+
+def _verified(files: "RollbackResult") -> str:
+    count = len(files.changed)
+    if files.mismatches:
+        return f"{len(files.mismatches)} paths differ from the checkpoint"
+    return f"{count} {'path' if count == 1 else 'paths'} changed, verified"
+
+
+def _remarks(files: "RollbackResult") -> Sequence[str]:
+    return [
+        *(f"differs: {one}" for one in files.mismatches),
+        *(f"kept yours: {one}" for one in files.kept),
+        *(f"merged with conflict markers: {one}" for one in files.merged_with_markers),
+    ]
+
+
+def _tell(text: str) -> None:
+    print(f"agent-tui: {printable(text)}", file=sys.stderr)

@@ -1,0 +1,115 @@
+"""The stored conversation of a session, taken back by a command while no process has it open."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Self
+
+from agent_tui.engine import undo
+from agent_tui.engine.commands import Rollback
+from agent_tui.engine.session import Session
+from agent_tui.errors import SessionBusyError
+from checkpoints.index import NoSessionError, SessionPlace, find_session
+from checkpoints.owner import OwnedError, Owner
+from checkpoints.records import SessionRecords
+from checkpoints.types import Checkpoint, RollbackResult
+
+
+class _Clock:
+    """`engine.ports.Clock`."""
+
+    def now(self) -> float:
+        """UTC seconds."""
+        return time.time()
+
+    def monotonic(self) -> float:
+        """Seconds of a clock that never jumps."""
+        return time.monotonic()
+
+
+class Conversation:
+    """One stored session; owned by this process unless it is only looked at."""
+
+    def __init__(self, place: SessionPlace, session: Session, owner: Owner | None) -> None:
+        self._place = place
+        self._session = session
+        self._owner = owner
+
+    @classmethod
+    def read(cls, place: SessionPlace, owner: Owner | None) -> Self:
+        """Fold the records as they are now; raises RecordsError."""
+        return cls(place, asyncio.run(_load(place)), owner)
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether its newest rollback was not taken back yet."""
+        rollbacks = self._session.fold.rollbacks
+        return bool(rollbacks) and not rollbacks[-1].redo_of
+
+    def would_hide(self, target: Checkpoint) -> tuple[int, str]:
+        """How many items a rollback hides, and the message that returns to the editor."""
+        hidden, draft = undo.hidden_from(self._session, target)
+        return len(hidden), draft
+
+    async def hide(self, target: Checkpoint, files: RollbackResult | None, mode: str) -> None:
+        """Store a rollback whose files are back already; raises RecordsError."""
+        assert mode in ("files", "conversation", "both")
+        asked = Rollback(checkpoint_id=target.id, mode=mode)  # type: ignore[arg-type] # checked above
+        records = await SessionRecords.open(self._place.store)
+        session = await Session.load(records, _Clock())
+        try:
+            await session.commit(*undo.rollback_parts(session, asked, target, files))
+        finally:
+            await session.close()
+
+    async def unhide(self, files: RollbackResult | None) -> None:
+        """Store that the newest rollback was taken back; raises RecordsError."""
+        records = await SessionRecords.open(self._place.store)
+        session = await Session.load(records, _Clock())
+        try:
+            await session.commit(*undo.redo_parts(session, session.fold.rollbacks[-1], files))
+        finally:
+            await session.close()
+
+    def close(self) -> None:
+        """Let others have the session."""
+        if self._owner is not None:
+            self._owner.release()
+
+
+def peek(state_dir: Path, session_id: str) -> Conversation | None:
+    """The conversation to look at, open elsewhere or not; None when it is not stored."""
+    place = _find(state_dir, session_id)
+    return Conversation.read(place, None) if place else None
+
+
+def own(state_dir: Path, session_id: str) -> Conversation | None:
+    """The conversation to change; raises SessionBusyError while another process has it open."""
+    place = _find(state_dir, session_id)
+    if place is None:
+        return None
+    try:
+        owner = Owner.take(place.directory)
+    except OwnedError as error:
+        raise SessionBusyError(str(error)) from error
+    try:
+        return Conversation.read(place, owner)
+    except BaseException:
+        owner.release()
+        raise
+
+
+def _find(state_dir: Path, session_id: str) -> SessionPlace | None:
+    try:
+        place = find_session(state_dir, session_id)
+    except NoSessionError:
+        return None
+    return place if place.id == session_id and place.store.exists() else None
+
+
+async def _load(place: SessionPlace) -> Session:
+    records = await SessionRecords.open(place.store)
+    try:
+        return await Session.load(records, _Clock())
+    finally:
+        await records.close()
