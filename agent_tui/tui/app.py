@@ -9,11 +9,12 @@ from textual import events as toolkit
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.worker import WorkerFailed
 
 from agent_tui.engine import commands, events
 from agent_tui.engine.types import Config
 from agent_tui.errors import AgentError
-from agent_tui.tui import themes
+from agent_tui.tui import cutting, themes
 from agent_tui.tui.acts import Acts
 from agent_tui.tui.asking import Asking
 from agent_tui.tui.attaching import Attaching
@@ -21,10 +22,11 @@ from agent_tui.tui.chosen import Chosen
 from agent_tui.tui.clock import Clock
 from agent_tui.tui.completion import Completing
 from agent_tui.tui.driver import AgentDriver
+from agent_tui.tui.earlier import rebuild
 from agent_tui.tui.feed import Feed
 from agent_tui.tui.fixed import Fixed
 from agent_tui.tui.glyphs import ASCII, UNICODE, own_words
-from agent_tui.tui.link import Link, Start
+from agent_tui.tui.link import Link, RefusedError, Start
 from agent_tui.tui.notify import Notifier
 from agent_tui.tui.outside import Outside
 from agent_tui.tui.pending_list import PendingList
@@ -117,6 +119,7 @@ class AgentApp(App[int], inherit_bindings=False):
         self.pending_at: int | None = None  # marked row of the pending list
         self.pending_hints: tuple[str, ...] = ()
         self.dropped = self.session.dropped
+        self._rebuilt = False
         self.sides = True  # side by side diffs where they fit
         self.models: tuple[str, ...] = ()  # names the picker offers beside the current one
         self.mouse_on = settings.get("mouse", "true") != "false"
@@ -207,7 +210,8 @@ class AgentApp(App[int], inherit_bindings=False):
         if self.is_headless:
             super()._handle_exception(error)
             return
-        self.failure = self.failure or error
+        cause = error.error if isinstance(error, WorkerFailed) else error
+        self.failure = self.failure or (cause if isinstance(cause, Exception) else error)
         self._return_code = 1
         self._close_messages_no_wait()
 
@@ -263,6 +267,9 @@ class AgentApp(App[int], inherit_bindings=False):
     def flush(self) -> None:
         """Draw what changed since the last time."""
         self._flush_due = False
+        for cut in self.feed.cuts:
+            self.transcript.replace_all(cutting.apply(self.transcript.blocks, cut))
+        self.feed.cuts.clear()
         added, changed = self.feed.drain()
         for block in added:
             self._drop_welcome()
@@ -272,9 +279,25 @@ class AgentApp(App[int], inherit_bindings=False):
         for text in self.session.returned:
             self.editor.add_paragraph(text)
         self.session.returned.clear()
+        if self.session.resumed_at and not self._rebuilt:
+            self._rebuilt = True
+            self.run_worker(self._show_earlier())
         self.asking.update()
         self.draw_fixed()
         self.notifier.update(self.session, self.clock.wall())
+
+    async def _show_earlier(self) -> None:
+        """The stored part of a session that is continued."""
+        try:
+            stored = await self.link.ask(commands.Subject.TRANSCRIPT, after="0")
+        except RefusedError as error:
+            self.transcript.add(blocks.Notice(text=f"the earlier part cannot be shown: {error}"))
+            return
+        earlier, state = await rebuild(stored, self.session.resumed_at)
+        self._drop_welcome()
+        self.transcript.replace_all([*earlier, *self.transcript.blocks])
+        self.session.take_over(state)
+        self.draw_fixed()
 
     def _drop_welcome(self) -> None:
         first = self.transcript.blocks[:1]

@@ -5,12 +5,17 @@ modifyOtherKeys for terminals without the kitty protocol, and the keys its table
 """
 
 import contextlib
+import re
 import termios
+from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
-from textual import _ansi_sequences
+from textual import _ansi_sequences, events
+from textual._xterm_parser import XTermParser
+from textual.drivers import linux_driver
 from textual.drivers.linux_driver import LinuxDriver
+from textual.keys import Keys
 
 # Everything that may be on, off; mouse first, so that no report lands on a prompt that echoes.
 RESET = (
@@ -39,8 +44,24 @@ def add_keys() -> None:
     table.update({sequence: (key,) for sequence, key in _SEQUENCES.items()})
 
 
+_LATE_ANSWER = re.compile(r"\x1b\[\?[\d;]*c|\x1b\]11;[^\x07\x1b]*\x07")
+
+
+class AnswerParser(XTermParser):
+    """Drops answers to the probe that come after it gave up, as over a slow line."""
+
+    def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
+        if _LATE_ANSWER.fullmatch(sequence):
+            return [events.Key(Keys.Ignore, sequence)]
+        return super()._sequence_to_key_events(sequence, alt)
+
+
 class AgentDriver(LinuxDriver):
     """The toolkit's driver with our modes."""
+
+    def run_input_thread(self) -> None:
+        linux_driver.XTermParser = AnswerParser  # type: ignore[misc]  # the only way in: it is named there
+        super().run_input_thread()
 
     def start_application_mode(self) -> None:
         super().start_application_mode()  # type: ignore[no-untyped-call]  # the toolkit's

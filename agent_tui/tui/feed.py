@@ -10,9 +10,11 @@ from typing import Any
 from agent_tui.engine import events
 from agent_tui.engine.types import InputKind, TaskStatus
 from agent_tui.tui.calls import Calls
+from agent_tui.tui.cutting import Cut
 from agent_tui.tui.ends import end_words
 from agent_tui.tui.state import Asked, Pending, Retry, State
 from agent_tui.tui.transcript import blocks
+from checkpoints.types import Phase
 
 
 class Feed:
@@ -22,19 +24,23 @@ class Feed:
         self.state = state
         self.added: list[blocks.Block] = []
         self.dirty: dict[int, blocks.Block] = {}
+        self.cuts: list[Cut] = []
+        self._places: dict[str, blocks.Block | None] = {}  # checkpoint → block before it
         self.calls = Calls(self.add, self.touch)
         self._reasoning: blocks.Reasoning | None = None
         self._answer: blocks.Answer | None = None
         self._plan: blocks.Plan | None = None
         self._newest: blocks.Block | None = None
+        self._before_message: blocks.Block | None = None
         self._kinds: dict[str, Pending] = {}
         self._at = 0.0  # of the event being applied
+        self._seq = 0
 
     def apply(self, event: events.Event) -> None:
         """Take one event in."""
         handler = _HANDLERS.get(type(event.body))
         if handler is not None:
-            self._at = event.at
+            self._at, self._seq = event.at, event.seq
             handler(self, event.body)
 
     def add(self, block: blocks.Block) -> None:
@@ -62,6 +68,8 @@ class Feed:
         state.session_id, state.workspace = body.session_id, body.workspace
         state.status.model = state.status.model or body.model
         state.ready = True
+        if body.resumed:
+            state.resumed_at = self._seq
 
     def _status(self, body: events.StatusChanged) -> None:
         status = self.state.status
@@ -117,6 +125,7 @@ class Feed:
             return
         right = f"steer, step {body.step}" if pending.kind is InputKind.STEER else ""
         self._close_text()
+        self._before_message = self._newest
         self.add(blocks.UserMessage(text=pending.text, right=right, at=self._at))
 
     def _returned(self, body: events.InputReturned) -> None:
@@ -267,6 +276,8 @@ class Feed:
         self.state.changed_paths.update((change.path, None) for change in body.changes)
 
     def _checkpoint(self, body: events.CheckpointTaken) -> None:
+        before = self._before_message if body.checkpoint.cause.phase is Phase.TURN_START else self._newest
+        self._places[body.checkpoint.id] = before
         if not self.state.first_checkpoint:
             self.state.first_checkpoint = body.checkpoint.id
 
@@ -339,6 +350,10 @@ class Feed:
 
     def _rolled_back(self, body: events.RolledBack) -> None:
         files = body.files
+        if body.redo_of:
+            self.cuts.append(Cut(redo=True))
+        elif body.mode != "files" and body.checkpoint_id in self._places:
+            self.cuts.append(Cut(after=self._places[body.checkpoint_id]))
         self.add(
             blocks.RolledBack(
                 mode=body.mode,

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 INIT = (
     "Look at this project and write AGENTS.md at its root: how to build it, how to run one test and "
-    "all tests, how it is laid out, and its conventions. Keep it under 60 lines, and only what you have seen to be true."
+    "all tests, how it is laid out, and its conventions. Keep it under 60 lines, "
+    "and only what you have seen to be true."
 )
 
 

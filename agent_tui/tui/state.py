@@ -85,6 +85,7 @@ class State:
     asked: list[Asked] = field(default_factory=list)
     terminals: dict[str, events.TerminalChanged] = field(default_factory=dict)
     ready: bool = False
+    resumed_at: int = 0  # event at which this process continued a stored session
     closed: bool = False
     ended: EndReason | None = None  # of the last turn
     last_answer: str = ""
@@ -102,3 +103,13 @@ class State:
     def live_terminals(self) -> list[events.TerminalChanged]:
         """Terminals whose process is alive."""
         return [terminal for terminal in self.terminals.values() if terminal.state == "live"]
+
+    def take_over(self, earlier: "State") -> None:
+        """Keep what the stored part of the session says and this process has not said since."""
+        self.title = self.title or earlier.title
+        self.last_answer = self.last_answer or earlier.last_answer
+        self.first_checkpoint = self.first_checkpoint or earlier.first_checkpoint
+        self.changed_paths = earlier.changed_paths | self.changed_paths
+        status, before = self.status, earlier.status
+        status.context_used = status.context_used or before.context_used
+        status.cost_usd = before.cost_usd if status.cost_usd is None else status.cost_usd

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from agent_tui.tui import cutting
 from agent_tui.tui.screens.view import View
 from agent_tui.tui.transcript import blocks, render
 from agent_tui.tui.transcript.lines import BLANK, Line, plain
@@ -22,7 +23,7 @@ class PagerView(View):
 
     def __init__(self, agent: "AgentApp", *, find: bool = False) -> None:
         super().__init__(agent)
-        self._blocks = agent.transcript.blocks
+        self._blocks = cutting.whole(agent.transcript.blocks)
         self._first = max(len(self._blocks) - NEAR, 0)
         self._starts: list[int] = []  # first line of each block
         self._unfolded: set[int] = set()

@@ -193,6 +193,7 @@ class Notice(Block):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Muted(Block):
-    """One quiet line, such as what stands for a hidden part."""
+    """One quiet line, such as what stands for a hidden part; `hidden` is that part."""
 
     text: str
+    hidden: list[Block] = field(default_factory=list)

@@ -1,0 +1,36 @@
+"""The blocks of a session that is continued, rebuilt from its stored events."""
+
+import asyncio
+from collections.abc import Iterable
+
+from agent_tui.engine import events
+from agent_tui.tui import cutting
+from agent_tui.tui.feed import Feed
+from agent_tui.tui.state import State
+from agent_tui.tui.transcript.blocks import Block
+
+PIECE = 200  # events between two chances for a key
+
+
+async def rebuild(stored: Iterable[events.Event], before: int) -> tuple[list[Block], State]:
+    """Blocks and state up to the event `before`, without stopping the screen for long."""
+    feed = Feed(State())
+    blocks: list[Block] = []
+    for number, event in enumerate(stored):
+        if event.seq >= before:
+            break
+        feed.apply(event)
+        blocks = take(feed, blocks)
+        if number % PIECE == PIECE - 1:
+            await asyncio.sleep(0)
+    return blocks, feed.state
+
+
+def take(feed: Feed, blocks: list[Block]) -> list[Block]:
+    """The blocks with what the feed has new."""
+    cuts, feed.cuts = feed.cuts, []
+    for cut in cuts:
+        blocks = cutting.apply(blocks, cut)
+    added, _ = feed.drain()
+    blocks += added
+    return blocks
