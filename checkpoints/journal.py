@@ -83,7 +83,7 @@ class Journal:
             return body, steps, {int(line) for line in lines[1:] if line.isdigit()}
         except (IndexError, KeyError, ValueError, TypeError) as error:
             raise CheckpointError(
-                f"the journal `{self.path}` of a cut rollback is damaged; its newest checkpoint is the state before"
+                f"the journal `{self.path}` is damaged; the newest checkpoint is the state before it"
             ) from error
 
 

@@ -125,7 +125,7 @@ def _conversation(
         if mode == "files":
             return None
         raise SessionBusyError(
-            f"session `{row.session}` is open elsewhere: go back there with `/rollback`, or use `--files-only`"
+            f"session `{row.session}` is open elsewhere: use `/rollback` there, or `--files-only` here"
         ) from error
     if found is None and mode == "conversation":
         raise UsageError(f"the conversation of session `{row.session}` is not stored any more")
@@ -239,9 +239,8 @@ def _report(
         return 1 if files is not None and files.mismatches else 0
     verb = "redone, back to" if is_redo else "rolled back to"
     again = f"rollback {files.undo}" if is_redo and files else "rollback --redo"
-    print(
-        f"{verb} {target}: {_verified(files) if files else 'conversation'}; `agent-tui {again}` takes this back"
-    )
+    done = _verified(files) if files else "conversation"
+    print(f"{verb} {target}: {done}; `agent-tui {again}` takes this back")
     if files is not None:
         for line in _remarks(files):
             print(f"  {printable(line)}")
