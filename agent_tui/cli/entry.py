@@ -17,11 +17,7 @@ def run(argv: Sequence[str]) -> int:
     """Parse, dispatch, and turn every failure into one line on stderr and its exit code."""
     show_traceback = "--debug" in argv or os.environ.get("AGENT_TUI_DEBUG", "") not in ("", "0", "false")
     try:
-        from agent_tui.cli.parser import parse
-
-        spec, arguments = parse(argv)
-        command = importlib.import_module(f"agent_tui.cli.{spec.module}")
-        code = int(command.run(arguments))
+        code = _run(argv)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -34,6 +30,17 @@ def run(argv: Sequence[str]) -> int:
         print(_line(error), file=sys.stderr)
         return _exit_code(error)
     return code
+
+
+def _run(argv: Sequence[str]) -> int:
+    from agent_tui.cli.parser import parse
+
+    try:
+        spec, arguments = parse(argv)
+    except SystemExit as done:  # `--help` was printed
+        return int(done.code or 0)
+    command = importlib.import_module(f"agent_tui.cli.{spec.module}")
+    return int(command.run(arguments))
 
 
 def _exit_code(error: Exception) -> int:

