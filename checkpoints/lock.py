@@ -9,10 +9,10 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from checkpoints.types import WorkspaceBusyError
+from checkpoints.types import CheckpointError, WorkspaceBusyError
 
 _POLL_S = 0.02
 
@@ -20,7 +20,10 @@ _POLL_S = 0.02
 @contextmanager
 def hold(path: Path, *, alone: bool, what: str, timeout_s: float) -> Iterator[None]:
     """Hold the lock; raises WorkspaceBusyError, naming the owner, when it cannot be had in time."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise CheckpointError(f"`{path}` cannot be written: {error.strerror}") from error
     try:
         _acquire(descriptor, fcntl.LOCK_EX if alone else fcntl.LOCK_SH, path, timeout_s)
         if alone:
@@ -49,8 +52,11 @@ def _acquire(descriptor: int, operation: int, path: Path, timeout_s: float) -> N
 
 
 def _sign(descriptor: int, what: str) -> None:
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "what": what, "since": time.time()}).encode(), 0)
+    with suppress(OSError):  # only for the message to others; a full disk must not stop a rollback here
+        os.ftruncate(descriptor, 0)
+        os.pwrite(
+            descriptor, json.dumps({"pid": os.getpid(), "what": what, "since": time.time()}).encode(), 0
+        )
 
 
 def owner(path: Path) -> str:

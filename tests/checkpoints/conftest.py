@@ -41,9 +41,16 @@ def open_session(root: Path, state_dir: Path, git: Git) -> Iterator[OpenSession]
     opened: list[Session] = []
 
     def start(
-        name: str = "s1", *, at: Path = root, limits: Limits | None = None, targeted: str = "", plain: bool = False
+        name: str = "s1",
+        *,
+        at: Path = root,
+        limits: Limits | None = None,
+        targeted: str = "",
+        plain: bool = False,
     ) -> Session:
-        opened.append(Session(at, state_dir, name, git=None if plain else git, limits=limits, targeted=targeted))
+        opened.append(
+            Session(at, state_dir, name, git=None if plain else git, limits=limits, targeted=targeted)
+        )
         return opened[-1]
 
     yield start

@@ -14,7 +14,14 @@ class Session:
     """One session that runs calls and goes back, without threads."""
 
     def __init__(
-        self, root: Path, state_dir: Path, name: str = "s1", *, git: Git | None, limits: Limits | None = None, targeted: str = ""
+        self,
+        root: Path,
+        state_dir: Path,
+        name: str = "s1",
+        *,
+        git: Git | None,
+        limits: Limits | None = None,
+        targeted: str = "",
     ) -> None:
         self.root = root
         self.name = name
@@ -35,7 +42,11 @@ class Session:
 
     def after(self, *touched: str, only_touched: bool = False) -> tuple[FileChange, ...]:
         recorded = self.take(
-            Phase.AFTER_CALL, step=self.calls, call_id=f"c{self.calls}", touched=touched, only_touched=only_touched
+            Phase.AFTER_CALL,
+            step=self.calls,
+            call_id=f"c{self.calls}",
+            touched=touched,
+            only_touched=only_touched,
         )
         return recorded.changes
 

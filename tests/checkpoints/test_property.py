@@ -15,7 +15,7 @@ from tests.checkpoints.trees import Editor, Manifest, git_manifest, manifest
 CASES = int(os.environ.get("AGENT_TUI_PROPERTY_CASES", "80"))
 FIRST_SEED = int(os.environ.get("AGENT_TUI_PROPERTY_SEED", "0"))
 BATCHES = 4
-
+IDENTITY = {f"GIT_{who}_{what}": "u@x" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))
@@ -56,12 +56,10 @@ def _maybe_repositories(root: Path, rng: random.Random) -> None:
     if rng.random() < 0.4:
         commands.append("mkdir -p sub && git init -q sub && echo x > sub/inner.txt")
     if rng.random() < 0.2:
-        commands.append(
-            "mkdir -p sub2 && git init -q sub2 && echo y > sub2/y && git -C sub2 add -A && git -C sub2 commit -q -m one"
-        )
+        committed = "git -C sub2 add -A && git -C sub2 commit -q -m one"
+        commands.append(f"mkdir -p sub2 && git init -q sub2 && echo y > sub2/y && {committed}")
     for command in commands:
-        identity = {"GIT_AUTHOR_NAME": "u", "GIT_AUTHOR_EMAIL": "u@x", "GIT_COMMITTER_NAME": "u", "GIT_COMMITTER_EMAIL": "u@x"}
-        subprocess.run(command, shell=True, cwd=root, check=True, env={**os.environ, **identity})
+        subprocess.run(command, shell=True, cwd=root, check=True, env={**os.environ, **IDENTITY})
 
 
 def _play_and_go_back(session: Session, editor: Editor, rng: random.Random) -> None:
@@ -89,13 +87,17 @@ def _play_and_go_back(session: Session, editor: Editor, rng: random.Random) -> N
     assert manifest(session.root) == present
 
 
-def _is_since(entry: tuple[str, Manifest, Manifest], blame: list[tuple[str, Manifest, Manifest]], index: int) -> bool:
+def _is_since(
+    entry: tuple[str, Manifest, Manifest], blame: list[tuple[str, Manifest, Manifest]], index: int
+) -> bool:
     """Whether an edit came after the target: the agent's edit number `index` and all that follow."""
     agent = [position for position, one in enumerate(blame) if one[0] == "agent"]
     return blame.index(entry) >= agent[index]
 
 
-def _user_edits(root: Path, editor: Editor, rng: random.Random, blame: list[tuple[str, Manifest, Manifest]]) -> None:
+def _user_edits(
+    root: Path, editor: Editor, rng: random.Random, blame: list[tuple[str, Manifest, Manifest]]
+) -> None:
     before = manifest(root)
     for _ in range(rng.randint(0, 2)):
         rng.choice([editor.change, editor.change_unseen, editor.create, editor.bits, editor.remove])()

@@ -7,8 +7,28 @@ import stat
 from pathlib import Path
 
 Manifest = dict[bytes, tuple[object, ...]]
-NAMES = [b"a", b"b.txt", b"sp ace", b"new\nline", b"\xff\xfe", "ü".encode(), b"-dash", b"'q\"", b"c.py", b"deep"]
-CONTENTS = [b"", b"one\n", b"one\r\ntwo\r\n", b"\x00\x01binary", b"no newline", b"\xef\xbb\xbfbom\n", b"x" * 5000, b"$Id$\n"]
+NAMES = [
+    b"a",
+    b"b.txt",
+    b"sp ace",
+    b"new\nline",
+    b"\xff\xfe",
+    "ü".encode(),
+    b"-dash",
+    b"'q\"",
+    b"c.py",
+    b"deep",
+]
+CONTENTS = [
+    b"",
+    b"one\n",
+    b"one\r\ntwo\r\n",
+    b"\x00\x01binary",
+    b"no newline",
+    b"\xef\xbb\xbfbom\n",
+    b"x" * 5000,
+    b"$Id$\n",
+]
 
 
 def manifest(root: Path, *, git: bool = False) -> Manifest:
@@ -44,7 +64,9 @@ def git_manifest(root: Path) -> dict[bytes, tuple[object, ...]]:
         for name in names:
             path = os.path.join(folder, name)
             status = os.lstat(path)
-            content = os.readlink(path) if stat.S_ISLNK(status.st_mode) else Path(os.fsdecode(path)).read_bytes()
+            content = (
+                os.readlink(path) if stat.S_ISLNK(status.st_mode) else Path(os.fsdecode(path)).read_bytes()
+            )
             found[path] = (status.st_mode, status.st_size, status.st_mtime_ns, content)
     return found
 
@@ -57,7 +79,9 @@ class Editor:
         self.rng = rng
 
     def content(self) -> bytes:
-        return self.rng.choice(CONTENTS) + (b"%d\n" % self.rng.randrange(1000) if self.rng.random() < 0.8 else b"")
+        return self.rng.choice(CONTENTS) + (
+            b"%d\n" % self.rng.randrange(1000) if self.rng.random() < 0.8 else b""
+        )
 
     def grow(self, folder: bytes, depth: int) -> None:
         """Fill a folder with files, links, folders and empty folders."""
@@ -87,7 +111,15 @@ class Editor:
             for name in [*folders, *files]:
                 path = os.path.join(folder, name)
                 mode = os.lstat(path).st_mode
-                kind = "l" if stat.S_ISLNK(mode) else "d" if stat.S_ISDIR(mode) else "f" if stat.S_ISREG(mode) else "s"
+                kind = (
+                    "l"
+                    if stat.S_ISLNK(mode)
+                    else "d"
+                    if stat.S_ISDIR(mode)
+                    else "f"
+                    if stat.S_ISREG(mode)
+                    else "s"
+                )
                 if kind in kinds:
                     found.append(path)
         return sorted(found)
@@ -98,12 +130,9 @@ class Editor:
 
     def edit(self) -> None:
         """One random edit of any kind."""
-        self.rng.choice(
-            [
-                self.change, self.change, self.change_unseen, self.create, self.create, self.remove, self.remove_folder,
-                self.bits, self.folder_bits, self.relink, self.to_folder, self.to_file, self.rename, self.make_folder,
-            ]
-        )()  # fmt: skip
+        kinds = (self.bits, self.folder_bits, self.relink, self.to_folder, self.to_file, self.rename)
+        often = (self.change, self.create, self.remove, self.change_unseen)
+        self.rng.choice((*often, *often[:2], self.remove_folder, self.make_folder, *kinds))()
 
     def change(self) -> None:
         path = self.pick("f")
