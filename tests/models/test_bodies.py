@@ -260,6 +260,13 @@ def test_thinking_is_dropped_for_another_model_and_the_budget_with_it() -> None:
     assert "thinking" in json.loads(body_of("messages", later, **options))
 
 
+def test_thinking_alone_is_no_message() -> None:
+    parts = (thought("hm", raw=SIGNED), TextPart(text=" "))
+    alone = FinalUnit(response=ResponseItem(id="r", step_id="s", parts=parts, origin=origin("messages")))
+    messages = sent("messages", request(user("go"), alone, user("again")))
+    assert [message["role"] for message in messages] == ["user"]
+
+
 def test_effort_of_an_adaptive_model() -> None:
     body = json.loads(
         body_of("messages", request(user("go"), effort="minimal", output_schema='{"type":"object"}'))
