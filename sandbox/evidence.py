@@ -57,8 +57,9 @@ class Reach:
         policy = self.policy
         roots = (policy.workspace, *policy.extra_roots, *policy.writable, *policy.readable)
         parts = host.home_parts(policy, self.home, self.home / ".cache", self.environ)
-        shown = [mount.target for mount in (*host.system_tree(), *parts) if mount.source.startswith("/")]
-        return any(place.is_relative_to(root) for root in (*roots, *shown, "/proc", "/dev"))
+        bound = [mount for mount in (*host.system_tree(), *parts) if mount.source.startswith("/")]
+        shown = [Path(mount.target) for mount in bound] + [Path("/proc"), Path("/dev")]
+        return any(place.is_relative_to(root) for root in (*roots, *shown))
 
 
 def existing(place: Path) -> Path:

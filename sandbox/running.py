@@ -160,7 +160,10 @@ class Running:
         self._channels.close()
 
     def _read_status(self) -> None:
-        data = os.read(self._channels.status, 4096)
+        try:
+            data = os.read(self._channels.status, 4096)
+        except BlockingIOError:  # asked at the end, while another process is still letting go of it
+            return
         self._text += data
         while b"\n" in self._text:
             line, _, self._text = self._text.partition(b"\n")
