@@ -42,7 +42,7 @@ install() {
     if command -v uv >/dev/null 2>&1; then
         uv pip install --quiet --python "$python" --require-hashes --compile-bytecode -r "$1"
     else
-        "$python" -m pip install --quiet --disable-pip-version-check --no-input --require-hashes -r "$1"
+        "$python" -m pip install -qq --disable-pip-version-check --no-input --require-hashes -r "$1"
     fi || fail "installing from $(basename "$1") failed; the lines above say why"
 }
 
