@@ -141,7 +141,7 @@ class AgentApp(App[int], inherit_bindings=False):
         state_dir = None if self.config.ephemeral else self.config.state_dir
         path = history_file(state_dir, self.config.workspace) if state_dir else None
         self.transcript = Transcript(self.look, self.theme_name)
-        self.prompt = Prompt(self.look, self.theme_name)
+        self.prompt = Prompt(self.look, self.theme_name, self.clock.steady)
         self.editor = Editor(History(path))
         self.pending = Pane(id="pending")
         self.list = Pane(id="list")
@@ -263,6 +263,11 @@ class AgentApp(App[int], inherit_bindings=False):
             self._flush_due = True
             delay = STREAM_S if isinstance(event.body, _STREAMED) else EVENT_S
             self.set_timer(delay, self.flush)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether events wait to be drawn."""
+        return self._flush_due
 
     def flush(self) -> None:
         """Draw what changed since the last time."""

@@ -60,7 +60,7 @@ class AgentDriver(LinuxDriver):
     """The toolkit's driver with our modes."""
 
     def run_input_thread(self) -> None:
-        linux_driver.XTermParser = AnswerParser  # type: ignore[misc]  # the only way in: it is named there
+        linux_driver.XTermParser = AnswerParser  # type: ignore[attr-defined]  # the only way in: it is named there
         super().run_input_thread()
 
     def start_application_mode(self) -> None:

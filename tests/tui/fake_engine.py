@@ -25,9 +25,16 @@ class FakeEngine:
         self._queue: asyncio.Queue[events.Event] = asyncio.Queue()
         self._seq = 0
         self._tasks: set[asyncio.Task[None]] = set()
+        self._started = False
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether it was started and everything was played and read."""
+        return self._started and not self._tasks and self._queue.empty()
 
     async def start(self) -> commands.Engine:
         """What the interface awaits after its first paint."""
+        self._started = True
         self.play(self._play)
         return self
 

@@ -162,13 +162,14 @@ class Prompt(Vertical, can_focus=True):
         """Shift+Tab or a click."""
         if self.form is not None:
             self._arming.ask()
-            self._arm()
+            self.check()
 
     def _wait(self) -> None:
         if self.form is not None and self.is_attached:
-            self.set_timer(self._arming.due_in(self._clock()) + 0.01, self._arm)
+            self.set_timer(self._arming.due_in(self._clock()) + 0.01, self.check)
 
-    def _arm(self) -> None:
+    def check(self) -> None:
+        """Arm when the pause is over."""
         if self.form is not None and self._arming.is_armed(self._clock(), draft=self.draft):
             self._set_armed(True)
 

@@ -1,0 +1,207 @@
+from pathlib import Path
+
+import pytest
+from textual import events as toolkit
+
+from agent_tui.engine import commands, events
+from agent_tui.engine.types import Decision
+from tests.tui import scenes
+from tests.tui.driving import driven
+
+
+async def test_typed_text_never_answers_and_stays_in_the_draft(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await it.type("yes please")
+        it.clock.at += 60
+        it.app.prompt.check()
+        await it.type(" y")
+        assert it.engine.sent == []
+        assert it.app.editor.text == "yes please y"
+        assert "·  once" in it.screen
+
+
+async def test_an_armed_prompt_takes_one_key(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await it.wait_for_arming()
+        await it.press("y")
+        assert it.engine.sent == [commands.Decide(approval_id="ap1", decision=Decision.ONCE, digest="d1")]
+
+
+@pytest.mark.parametrize(
+    ("key", "decision"), [("s", Decision.SESSION), ("n", Decision.DENY), ("escape", Decision.DENY_AND_PAUSE)]
+)
+async def test_each_choice_has_its_key(tmp_path: Path, key: str, decision: Decision) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await it.wait_for_arming()
+        await it.press(key)
+        assert [body.decision for body in it.engine.sent_of(commands.Decide)] == [decision]  # type: ignore[attr-defined]
+
+
+async def test_escape_denies_even_while_unarmed(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await it.press("x", "escape")
+        assert it.engine.sent == [
+            commands.Decide(approval_id="ap1", decision=Decision.DENY_AND_PAUSE, digest="d1")
+        ]
+        assert it.app.editor.text == "x"
+
+
+async def test_shift_tab_turns_to_the_prompt_with_a_draft_open(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await it.press("x", "shift+tab", "n")
+        assert [body.decision for body in it.engine.sent_of(commands.Decide)] == [Decision.DENY]  # type: ignore[attr-defined]
+        assert it.app.editor.text == "x"
+
+
+async def test_enter_accepts_nothing_until_a_choice_was_reached(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await it.wait_for_arming()
+        await it.press("enter")
+        assert it.engine.sent == []
+        await it.press("up", "up", "enter")
+        assert [body.decision for body in it.engine.sent_of(commands.Decide)] == [Decision.DENY]  # type: ignore[attr-defined]
+
+
+async def test_a_paste_goes_to_the_draft(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await it.wait_for_arming()
+        it.app.post_message(toolkit.Paste("y"))
+        await it.settle()
+        assert it.engine.sent == []
+        assert it.app.editor.text == "y"
+        assert it.app.editor.has_focus
+
+
+async def test_feedback_is_written_inside_the_prompt(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await it.wait_for_arming()
+        await it.press("f")
+        await it.type("bump it")
+        assert "deny, and tell the model:" in it.screen
+        await it.press("enter")
+        wanted = commands.Decide(approval_id="ap1", decision=Decision.DENY, digest="d1", feedback="bump it")
+        assert it.engine.sent == [wanted]
+
+
+async def test_an_edited_command_is_sent_as_text(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await it.wait_for_arming()
+        await it.press("e", "backspace", "backspace")
+        await it.press("enter")
+        [sent] = it.engine.sent_of(commands.Decide)
+        assert isinstance(sent, commands.Decide)
+        assert (sent.decision, sent.edited) == (Decision.EDIT, "make publish INDEX=stagi")
+
+
+async def test_saving_a_rule_shows_it_first_and_is_unarmed_again(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await it.wait_for_arming()
+        await it.press("p", "enter")
+        assert it.engine.sent == []
+        assert "run make publish INDEX=staging" in it.screen
+        await it.wait_for_arming()
+        await it.press("enter")
+        assert [body.decision for body in it.engine.sent_of(commands.Decide)] == [Decision.RULE]  # type: ignore[attr-defined]
+
+
+async def test_two_approvals_cannot_be_allowed_by_one_double_press(tmp_path: Path) -> None:
+    def on(body: commands.CommandBody) -> list[events.Body]:
+        assert isinstance(body, commands.Decide)
+        decided = events.ApprovalDecided(
+            approval_id=body.approval_id, call_id="c21", decision=body.decision, by="person"
+        )
+        return [decided]
+
+    play = [*scenes.asks(), *scenes.approval(2, "rm -r build")]
+    async with driven(tmp_path, play, on=on) as it:
+        await it.wait_for_arming()
+        await it.press("y", "y")
+        assert [body.approval_id for body in it.engine.sent_of(commands.Decide)] == ["ap1"]  # type: ignore[attr-defined]
+        assert "rm -r build" in it.screen
+        assert "allowed once" in it.screen
+
+
+async def test_a_long_command_must_be_seen_before_it_can_be_allowed(tmp_path: Path) -> None:
+    long = "\n".join(f"echo line {number}" for number in range(60)) + "\ntouch EVIL"
+    async with driven(tmp_path, [*scenes.turn(), *scenes.approval(1, long)]) as it:
+        await it.wait_for_arming()
+        await it.press("y")
+        assert it.engine.sent == []
+        assert "locked until all was seen" in it.screen
+        await it.press("v", "end", "escape")
+        await it.wait_for_arming()
+        await it.press("y")
+        assert len(it.engine.sent_of(commands.Decide)) == 1
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "touch EVIL #\r\x1b[2Kls",
+        "ls" + " " * 400 + "; touch EVIL",
+        "ls \u202eEVIL",
+        "[bold]EVIL[/]",
+        "a " * 1_500 + "; touch EVIL",
+    ],
+)
+async def test_nothing_of_a_command_is_hidden(tmp_path: Path, shown: str) -> None:
+    async with driven(tmp_path, [*scenes.turn(), *scenes.approval(1, shown)]) as it:
+        await it.wait_for_arming()
+        assert "EVIL" in it.screen or "more rows" in it.screen
+        await it.press("v", "end")
+        assert "EVIL" in it.screen
+        assert "\x1b" not in it.screen
+
+
+async def test_wider_grants_are_stepped_through_and_no_sandbox_is_said(tmp_path: Path) -> None:
+    changes = {"grants": ("write_path /home/you/.cache", "network", "no_sandbox")}
+    play = [*scenes.turn(), *scenes.approval(1, "pip wheel .", first_attempt="1 file", **changes)]
+    async with driven(tmp_path, play) as it:
+        await it.wait_for_arming()
+        for _ in range(3):
+            await it.press("g")
+            await it.wait_for_arming()
+        assert "NO SANDBOX: your files, your keys and the network, as you" in it.screen
+        assert "this session" not in it.screen
+        await it.press("y")
+        assert [body.grant for body in it.engine.sent_of(commands.Decide)] == ["no_sandbox"]  # type: ignore[attr-defined]
+
+
+async def test_a_question_takes_a_digit_or_free_text(tmp_path: Path) -> None:
+    asked = events.QuestionAsked(
+        question_id="q1",
+        call_id="c1",
+        text="Which database?",
+        options=("SQLite", "PostgreSQL"),
+        free_text=True,
+    )
+    async with driven(tmp_path, [*scenes.turn(), asked]) as it:
+        await it.wait_for_arming()
+        await it.press("2")
+        assert it.engine.sent == [commands.Answer(question_id="q1", text="PostgreSQL")]
+
+
+async def test_free_text_answers_a_question(tmp_path: Path) -> None:
+    asked = events.QuestionAsked(
+        question_id="q1", call_id="c1", text="Which database?", options=("SQLite",), free_text=True
+    )
+    async with driven(tmp_path, [*scenes.turn(), asked]) as it:
+        await it.wait_for_arming()
+        await it.press("2")
+        await it.type("duckdb")
+        await it.press("enter")
+        assert it.engine.sent == [commands.Answer(question_id="q1", text="duckdb")]
+
+
+async def test_a_lost_result_asks_twice_before_it_runs_again(tmp_path: Path) -> None:
+    lost = events.LostResultAsked(
+        question_id="l1", call_id="c1", tool="exec_command", shown="alembic upgrade head", started_at=900.0,
+        facts="its process is gone", changes=scenes.CHANGES, checkpoint_id="7f3a/31",
+    )  # fmt: skip
+    async with driven(tmp_path, [lost]) as it:
+        await it.wait_for_arming()
+        await it.press("a")
+        assert it.engine.sent == []
+        await it.wait_for_arming()
+        await it.press("a")
+        assert it.engine.sent == [commands.Settle(question_id="l1", choice="again")]
