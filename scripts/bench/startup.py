@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""What a start costs, and a whole tool call: to the first request, to the first paint, memory, an `echo`.
+
+Prints one JSON object a line: name, value, unit, floor (the same run's), ratio, target. Real processes
+against the scripted model server on loopback; the interface runs in a pseudo-terminal.
+"""
+
+import itertools
+import json
+import os
+import pty
+import select
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.model_server.fixture import ModelServer, running_server  # noqa: E402
+from tests.program import Program, command, model_flags  # noqa: E402
+
+RUNS = 3 if os.environ.get("AGENT_TUI_BENCH_QUICK") else 7
+ECHOES = 20
+PAINT_TIMEOUT_S = 20.0
+SDK_OF = {"chat": "openai", "responses": "openai", "messages": "anthropic"}
+
+
+def report(name: str, value: float, unit: str, floor: float | None, target: str) -> None:
+    """One metric line."""
+    line = {
+        "name": name,
+        "value": round(value, 1),
+        "unit": unit,
+        "floor": round(floor, 1) if floor else None,
+        "ratio": round(value / floor, 2) if floor else None,
+        "target": target,
+    }
+    print(json.dumps(line), flush=True)
+
+
+def bare_ms(statement: str) -> float:
+    """Median wall time of an interpreter that runs one statement."""
+    times = []
+    for _ in range(RUNS):
+        started = time.monotonic()
+        subprocess.run([sys.executable, "-I", "-c", statement], check=True)
+        times.append((time.monotonic() - started) * 1000)
+    return statistics.median(times)
+
+
+def main() -> None:
+    """Run all of it."""
+    floor = bare_ms("pass")
+    with tempfile.TemporaryDirectory() as scratch, running_server(Path(scratch)) as port:
+        root = Path(scratch)
+        for dialect in ("chat", "responses", "messages"):
+            _first_request(dialect, port, root, floor)
+        _echo(port, root)
+        _first_paint(root / "paint", floor)
+
+
+def _program(root: Path) -> Program:
+    root.mkdir(exist_ok=True)
+    program = Program.at(root, OPENAI_API_KEY="k", ANTHROPIC_API_KEY="k")
+    program.run("doctor")  # byte code, and the sandbox probe of this boot
+    return program
+
+
+def _first_request(dialect: str, port: int, root: Path, floor: float) -> None:
+    program = _program(root / dialect)
+    times, peaks = [], []
+    for _ in range(RUNS):
+        server = ModelServer(port, root)
+        server.script([{"text": "hello"}])
+        started = time.monotonic()
+        process = program.start("exec", *model_flags(dialect, server.base_url(dialect)), "hi")
+        peaks.append(_peak_mib(process))
+        times.append((server.requests[0].at - started) * 1000)
+    sdk = SDK_OF[dialect]
+    sdk_ms = bare_ms(f"import gc; gc.disable(); import {sdk}") - floor
+    whole = statistics.median(times)
+    report(f"start: to the first request, {dialect}", whole, "ms", floor, "under 0.9 of 990 × floor / 22 ms")
+    report(f"start: the same without importing {sdk}", whole - sdk_ms, "ms", floor, "under 150 ms")
+    report(f"start: peak memory of a text-only run, {dialect}", max(peaks), "MiB", None, "under 120 MB")
+
+
+def _peak_mib(process: "subprocess.Popen[str]") -> float:
+    """Wait for the end; `ru_maxrss` is in KiB (getrusage(2))."""
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+    if process.returncode != 0:
+        raise SystemExit(f"the program ended with {process.returncode}")
+    return usage.ru_maxrss / 1024
+
+
+def _echo(port: int, root: Path) -> None:
+    """Time between two requests, with one `echo` in between: sandbox, checkpoint and records included."""
+    program = _program(root / "echo")
+    (program.workspace / "file.txt").write_text("x\n")
+    server = ModelServer(port, root)
+    call = {"calls": [{"tool": "exec_command", "arguments": {"cmd": "echo hi"}}]}
+    distinct = [{"calls": [{**call["calls"][0], "arguments": {"cmd": f"echo {n}"}}]} for n in range(ECHOES)]
+    server.script([*distinct, {"text": "done"}])
+    ran = program.run("exec", *model_flags("chat", server.base_url()), "go")
+    if ran.code != 0:
+        raise SystemExit(ran.err)
+    at = [request.at for request in server.requests]
+    gaps = [(later - earlier) * 1000 for earlier, later in itertools.pairwise(at[1:])]
+    shell = _shell_ms()
+    report(
+        "call: a whole `echo`, request to request",
+        statistics.median(gaps),
+        "ms",
+        shell,
+        "under 40 ms, 25 later",
+    )
+
+
+def _shell_ms() -> float:
+    times = []
+    for _ in range(20):
+        started = time.monotonic()
+        subprocess.run(["bash", "-c", "echo hi"], check=True, capture_output=True)
+        times.append((time.monotonic() - started) * 1000)
+    return statistics.median(times)
+
+
+def _first_paint(root: Path, floor: float) -> None:
+    program = _program(root)
+    times = [_painted_ms(program) for _ in range(RUNS)]
+    report("start: to the first paint", statistics.median(times), "ms", floor, "under 400 ms")
+
+
+def _painted_ms(program: Program) -> float:
+    """Until the status line is drawn, in a pseudo-terminal of 120×40."""
+    started = time.monotonic()
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(program.workspace)
+        line = [*command(), "-m", "demo/scripted"]
+        os.execvpe(line[0], line, {**program.environ, "COLUMNS": "120", "LINES": "40"})
+    seen = b""
+    try:
+        while b"demo" not in seen and time.monotonic() - started < PAINT_TIMEOUT_S:
+            if select.select([terminal], [], [], 0.5)[0]:
+                seen += os.read(terminal, 65536)
+        elapsed = (time.monotonic() - started) * 1000
+    finally:
+        os.kill(pid, 15)
+        _drain(terminal)
+        os.waitpid(pid, 0)
+        os.close(terminal)
+    if b"demo" not in seen:
+        raise SystemExit("the interface drew no status line")
+    return elapsed
+
+
+def _drain(terminal: int) -> None:
+    """Read what is left, so that the other side can end."""
+    try:
+        while select.select([terminal], [], [], 5)[0] and os.read(terminal, 65536):
+            pass
+    except OSError:  # EIO: the other side is closed
+        return
+
+
+if __name__ == "__main__":
+    main()
