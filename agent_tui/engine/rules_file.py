@@ -149,6 +149,7 @@ def _table(rule: Rule) -> Any:
         table["grant"] = str(rule.grant)
     if rule.grant_detail:
         table["grant_detail"] = rule.grant_detail
+    table.add(tomlkit.nl())
     return table
 
 

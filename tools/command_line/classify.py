@@ -163,6 +163,8 @@ def _grant_reason(part: Part, grant: Grant) -> str:
 
 
 def _shape_reason(syntax: Syntax) -> str:
+    if not syntax.commands:
+        return "there is no command in it"
     if syntax.is_background:
         return "leaves something running in the background"
     return "has a loop, a function or a substitution"

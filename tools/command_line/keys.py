@@ -85,7 +85,12 @@ def line_keys(
 ) -> tuple[str, ...]:
     """The keys of a line. `free` are the indices of commands that need no cover."""
     free = frozenset(free)
-    known = separable and not env and all(map(is_whole, syntax.commands))
+    known = (
+        separable
+        and not env
+        and bool(syntax.commands)
+        and all(is_whole(each) for each in syntax.commands if not each.within)
+    )
     keys = [] if known else [_line_key(syntax.source, env)]
     for index, command in enumerate(syntax.commands):
         kind = "run" if known and index not in free and not command.within else "in"

@@ -48,7 +48,7 @@ _TOKENS = frozenset(
 _RESERVED = frozenset(
     "! { } [[ ]] if then elif else fi for select while until do done case esac in function coproc".split()
 )
-_GAP = re.compile(rb"(?:[ \t\n]|\\\n)*\Z")
+_GAP = re.compile(rb"(?:(?:\\\n)*[ \t\n](?:[ \t\n]|\\\n)*)?\Z")  # a continued line alone joins two words
 _DESCRIPTOR = re.compile(r"\d+-?\Z|-\Z")
 
 
@@ -402,9 +402,10 @@ def _inside_redirection(node: "Node", reading: _Reading, place: _Place) -> None:
             continue
         if child.type == "heredoc_body":
             _body(child, reading, place)
-        elif child.type in WORD_TYPES or child.type.endswith("_redirect"):
+        elif child.type.endswith("_redirect"):
             _inside_redirection(child, reading, place)
-            _expansions(child, reading, replace(place, within=place.within or "?"))
+        elif child.type in WORD_TYPES:
+            _expansions(child, reading, replace(place, within="?"))
         elif child.type not in ("<<", "<<-", "<<<", "file_descriptor") and child.is_named:
             _visit(child, reading, place)
 

@@ -117,10 +117,27 @@ def _simple() -> st.SearchStrategy[str]:
     )
 
 
+NOISE = (
+    *tuple("\n;|&><(){}$`\"'\\#![]*?~\r\t =-1"),
+    *("touch out", " touch out ", ">out", "\\\n", "<<", "$(", "&&"),
+)
+
+
+def _noisy(line: str, places: list[int], noise: list[str]) -> str:
+    """The line with pieces put in somewhere."""
+    for place, piece in zip(places, noise, strict=False):
+        cut = place % (len(line) + 1)
+        line = line[:cut] + piece + line[cut:]
+    return line
+
+
 def _line() -> st.SearchStrategy[str]:
     wrapped = st.builds(lambda wrap, simple: wrap.format(simple), st.sampled_from(WRAPS), _simple())
     joined = st.builds(lambda a, op, b: a + op + b, wrapped, st.sampled_from(OPERATORS), wrapped)
-    return st.one_of(_simple(), wrapped, joined)
+    places = st.lists(st.integers(0, 200), min_size=1, max_size=4)
+    noise = st.lists(st.sampled_from(NOISE), min_size=1, max_size=4)
+    noisy = st.builds(_noisy, st.one_of(_simple(), joined), places, noise)
+    return st.one_of(_simple(), wrapped, joined, noisy, noisy)
 
 
 @pytest.fixture(scope="module")
