@@ -1,0 +1,241 @@
+"""`exec_command`: runs a command line in the sandbox, to its end or until it is handed on as a terminal."""
+
+import asyncio
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sandbox.errors import SandboxError
+from sandbox.launch import spawn
+from sandbox.policy import Policy
+from sandbox.probe import ProbeResult
+from sandbox.running import Running
+from tools.command_line.assess import assess_command
+from tools.command_result import Place, budget_bytes, outcome_of
+from tools.descriptions import description
+from tools.output.collector import Collector
+from tools.output.spool import Budget, Spool
+from tools.paths import place_of
+from tools.terminal import Terminal
+from tools.terminals import MAX_LIVE, Terminals
+from tools.types import (
+    Arguments,
+    Assessment,
+    CallSink,
+    Grant,
+    Invocation,
+    Outcome,
+    OutcomeStatus,
+    Spawned,
+    ToolSpec,
+)
+
+DEFAULT_YIELD_MS = 10_000
+MIN_YIELD_MS, MAX_YIELD_MS = 250, 30_000
+MAX_YIELD_ALONE_MS = 120_000  # with nobody waiting for the screen (design f.4)
+MAX_COMMAND_BYTES = 120 * 1024  # Linux takes 128 KiB for one argument (execve(2), MAX_ARG_STRLEN)
+TERMINAL_SIZE = (80, 24)
+
+_PATCH_IN_SHELL = re.compile(r"\s*(?:cd\s+\S+\s*(?:&&|;)\s*)?apply_?patch\b")
+_NEEDS_PATH = (Grant.READ_PATH, Grant.WRITE_PATH)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandRoom:
+    """What commands share: the machine's sandbox, the table of live ones, the disk budget."""
+
+    probe: ProbeResult
+    terminals: Terminals
+    budget: Budget
+    interactive: bool
+    environ: Mapping[str, str]
+
+
+class ExecCommand:
+    """The tool."""
+
+    spec = ToolSpec(
+        name="exec_command",
+        description=description("exec_command"),
+        parameters={
+            "type": "object",
+            "properties": {
+                "cmd": {"type": "string", "minLength": 1, "description": "bash command line"},
+                "workdir": {"type": "string", "description": "directory to run in; default: the workspace"},
+                "tty": {"type": "boolean", "description": "give it a terminal; default false"},
+                "stdin": {
+                    "type": "boolean",
+                    "description": "keep its input open for write_stdin; default false",
+                },
+                "login": {"type": "boolean", "description": "run as a login shell; default false"},
+                "yield_ms": {
+                    "type": "integer",
+                    "minimum": 0,
+                    "description": "hand it on as a terminal after this time; default 10000",
+                },
+                "timeout_s": {
+                    "type": "number",
+                    "exclusiveMinimum": 0,
+                    "description": "end it, with all it started, after this time; default: never",
+                },
+                "max_output_tokens": {"type": "integer", "minimum": 1, "description": "show less output"},
+                "env": {
+                    "type": "object",
+                    "additionalProperties": {"type": "string"},
+                    "description": "further environment variables",
+                },
+                "needs": {
+                    "type": "string",
+                    "enum": ["read_path", "write_path", "network", "git_lane", "no_sandbox"],
+                    "description": "what it cannot do without beyond the sandbox",
+                },
+                "needs_path": {"type": "string", "description": "the path, for read_path and write_path"},
+                "reason": {"type": "string", "description": "why that is needed, one sentence for the user"},
+            },
+            "required": ["cmd"],
+            "additionalProperties": False,
+        },
+    )
+
+    def __init__(self, room: CommandRoom) -> None:
+        self._room = room
+
+    def refuse(self, arguments: Arguments) -> str:
+        """Why valid arguments still make no call, or ''."""
+        cmd = arguments["cmd"]
+        if _PATCH_IN_SHELL.match(cmd):
+            return (
+                "`apply_patch` is a tool, not a program: call the tool `apply_patch` with the text from "
+                "`*** Begin Patch` to `*** End Patch` as `patch`"
+            )
+        size = len(cmd.encode("utf-8", errors="surrogatepass"))
+        if size > MAX_COMMAND_BYTES:
+            return (
+                f"The command line has {size:,} bytes, at most {MAX_COMMAND_BYTES:,} are possible; write it to a "
+                "file with `apply_patch` and run that"
+            )
+        if arguments.get("needs") in _NEEDS_PATH and not arguments.get("needs_path"):
+            return f"`needs`: `{arguments['needs']}` also takes `needs_path`"
+        return ""
+
+    def assess(self, arguments: Arguments, policy: Policy) -> Assessment:
+        """As the parser of command lines sees it."""
+        wanted = Grant(arguments.get("needs", Grant.NONE))
+        path = arguments.get("needs_path", "")
+        assessment = assess_command(
+            arguments["cmd"],
+            workspace=policy.workspace,
+            cwd=self._cwd(arguments, policy),
+            mode=policy.mode,
+            env=arguments.get("env"),
+            wanted=wanted,
+            wanted_detail=str(place_of(path, policy)) if wanted in _NEEDS_PATH else "",
+        )
+        if wanted is not Grant.NONE and arguments.get("reason"):
+            assessment = replace(
+                assessment, reason=f"{assessment.reason}; the model says: {arguments['reason'][:300]}"
+            )
+        return assessment
+
+    def _cwd(self, arguments: Arguments, policy: Policy) -> Path:
+        return place_of(arguments.get("workdir") or ".", policy)
+
+    async def run(self, invocation: Invocation, sink: CallSink) -> Outcome:
+        """Run it; cancelling runs the INT, TERM, KILL ladder, cancelling twice kills at once."""
+        terminals = self._room.terminals
+        if not terminals.reserve():
+            listed = "\n".join(f"{entry.id}: {entry.command}" for entry in terminals.live)
+            text = f"Not run: {MAX_LIVE} terminals are live, the most there can be; end one first\n{listed}"
+            return Outcome(status=OutcomeStatus.FAILED, text=text)
+        try:
+            return await self._run(invocation, sink)
+        except (SandboxError, OSError) as error:
+            return Outcome(status=OutcomeStatus.FAILED, text=f"Not run: {error}")
+        finally:
+            terminals.release()
+
+    async def _run(self, invocation: Invocation, sink: CallSink) -> Outcome:
+        arguments, policy = invocation.arguments, invocation.policy
+        cwd = self._cwd(arguments, policy)
+        if not cwd.is_dir():
+            return Outcome(status=OutcomeStatus.FAILED, text=f"Not run: `{cwd}` is no directory")
+        tty = arguments.get("tty", False)
+        begun, started_at = time.monotonic(), time.time()
+        running = await self._spawn(arguments, policy, cwd)
+        budget = budget_bytes(invocation.max_output_tokens, arguments.get("max_output_tokens"))
+        spool = Spool(invocation.spool, f"out/{invocation.call_id}", self._room.budget)
+        collector = Collector(spool, budget_bytes=budget, size=TERMINAL_SIZE if tty else None)
+        terminal = Terminal(running, collector, sink.output, tty=tty)
+        interrupted = False
+        try:
+            await sink.spawned(_identity(running))
+            self._limit(terminal, invocation)
+            await terminal.settled(self._yield_s(arguments))
+        except asyncio.CancelledError:
+            interrupted = True
+            await end_interrupted(terminal)
+        terminal_id = None
+        if not terminal.gone.is_set():
+            entry = self._room.terminals.add(
+                terminal, call_id=invocation.call_id, command=arguments["cmd"], started_at=started_at
+            )
+            entry.told_end = terminal.over.is_set()
+            terminal_id = entry.id
+        return outcome_of(
+            terminal,
+            elapsed_s=time.monotonic() - begun,
+            budget=budget,
+            terminal_id=terminal_id,
+            interrupted=interrupted,
+            place=Place(policy=policy, cwd=cwd),
+        )
+
+    async def _spawn(self, arguments: Arguments, policy: Policy, cwd: Path) -> Running:
+        # the command travels as an argument: a terminal would echo, cut and interpret it
+        shell = ["/bin/bash", "-lc" if arguments.get("login") else "-c", arguments["cmd"]]
+        return await spawn(
+            shell,
+            policy=policy,
+            cwd=cwd,
+            probe=self._room.probe,
+            env=arguments.get("env"),
+            tty=arguments.get("tty", False),
+            stdin=arguments.get("stdin", False),
+            size=TERMINAL_SIZE,
+            environ=self._room.environ,
+        )
+
+    def _limit(self, terminal: Terminal, invocation: Invocation) -> None:
+        limits = [invocation.timeout_s, invocation.arguments.get("timeout_s")]
+        given = [limit for limit in limits if limit is not None]
+        if given:
+            terminal.limit(min(given))
+
+    def _yield_s(self, arguments: Arguments) -> float:
+        most = MAX_YIELD_MS if self._room.interactive else MAX_YIELD_ALONE_MS
+        return min(max(arguments.get("yield_ms", DEFAULT_YIELD_MS), MIN_YIELD_MS), most) / 1000
+
+
+async def end_interrupted(terminal: Terminal) -> None:
+    """End a command whose call was cancelled; a second cancellation meanwhile kills it at once."""
+    task = asyncio.current_task()
+    assert task is not None
+    task.uncancel()
+    try:
+        await terminal.stop()
+    except asyncio.CancelledError:
+        task.uncancel()
+        terminal.kill()
+        await terminal.gone.wait()
+
+
+def _identity(running: Running) -> Spawned:
+    """bwrap leads a group of its own; everything inside dies with it."""
+    return Spawned(
+        pid=running.pid,
+        started_at_ticks=running.started_at_ticks,
+        boot_id=running.boot_id,
+        process_group=running.pid,
+    )
