@@ -1,0 +1,206 @@
+"""Finds the one place in a file that a hunk means, or says why there is not exactly one."""
+
+import difflib
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+
+from tools.patch.grammar import Hunk, PatchError
+
+MAX_NAMED = 8  # candidate places in a refusal
+_TOKEN = re.compile(r"\w+|[^\w\s]+")
+
+_LOOKALIKES = str.maketrans(
+    {"‘": "'", "’": "'", "‚": "'", "“": '"', "”": '"', "„": '"', "‐": "-", "‑": "-", "‒": "-",
+     "–": "-", "—": "-", "−": "-", "\u00a0": " ", "\u2007": " ", "\u202f": " ", "\u3000": " "}
+)  # fmt: skip
+
+# A line that fits only in a looser view is still copied from the file, never from the patch.
+_VIEWS: tuple[Callable[[str], str], ...] = (
+    lambda line: line,
+    lambda line: line.rstrip(),
+    lambda line: unicodedata.normalize("NFC", line).translate(_LOOKALIKES).rstrip(),
+)
+
+
+def locate(texts: Sequence[str], hunk: Hunk, cursor: int, path: str) -> int:
+    """Index of the line where the hunk begins. `cursor` is where the hunk before it ended.
+
+    Raises `PatchError` when no place or more than one fits.
+    """
+    if not hunk.old:
+        return _insertion(texts, hunk, path)
+    for view in _VIEWS:
+        places = _fitting([view(text) for text in texts], [view(line) for line in hunk.old], hunk.at_end)
+        if hunk.anchors:
+            places = _after_anchors(texts, hunk, places, path)
+        if places:
+            return _only(places, hunk, cursor, texts, path)
+    raise PatchError(_missing(texts, hunk, path))
+
+
+def _fitting(lines: list[str], wanted: list[str], at_end: bool) -> list[int]:
+    last = len(lines) - len(wanted)
+    if last < 0:
+        return []
+    starts = [last] if at_end else range(last + 1)
+    first = wanted[0]
+    return [
+        start for start in starts if lines[start] == first and lines[start : start + len(wanted)] == wanted
+    ]
+
+
+def _only(places: list[int], hunk: Hunk, cursor: int, texts: Sequence[str], path: str) -> int:
+    """The one place: by being alone, by the order of the hunks, or by an exact line number."""
+    following = [place for place in places if place >= cursor]
+    left = following or places
+    if len(left) == 1:
+        return left[0]
+    if hunk.start is not None and hunk.start - 1 in left:
+        return hunk.start - 1
+    raise PatchError(
+        f"`{path}`: the part at patch line {hunk.line} fits {len(places)} places; give more lines around it, "
+        f"or an anchor such as `@@ class Name`:\n{_named(texts, places)}"
+    )
+
+
+def _named(texts: Sequence[str], places: Sequence[int]) -> str:
+    """Candidate places, one a line."""
+    lines = [f"  line {place + 1}: {texts[place].strip()[:80]}" for place in places[:MAX_NAMED]]
+    if len(places) > MAX_NAMED:
+        lines.append(f"  and {len(places) - MAX_NAMED} more")
+    return "\n".join(lines)
+
+
+def _insertion(texts: Sequence[str], hunk: Hunk, path: str) -> int:
+    """Where a hunk that only adds lines puts them."""
+    if hunk.at_end or not texts:
+        return len(texts)
+    if hunk.anchors:
+        anchors = _anchor_places(texts, hunk, path)
+        if len(anchors) == 1:
+            return anchors[0] + 1
+        raise PatchError(
+            f"`{path}`: patch line {hunk.line}: the anchor `{hunk.anchors[-1]}` stands in {len(anchors)} places; "
+            f"put another anchor before it:\n{_named(texts, anchors)}"
+        )
+    if hunk.start is not None:
+        return min(hunk.start, len(texts))
+    raise PatchError(
+        f"`{path}`: the part at patch line {hunk.line} only adds lines and does not say where; put lines "
+        "that stand there around them, or an `@@` anchor, or `*** End of File`"
+    )
+
+
+def _after_anchors(texts: Sequence[str], hunk: Hunk, places: list[int], path: str) -> list[int]:
+    """For each place of the last anchor the first fitting one in its block."""
+    found: dict[int, None] = {}
+    for anchor in _anchor_places(texts, hunk, path):
+        place = next((place for place in places if place >= anchor), None)
+        if place is not None and not _ends_between(texts, anchor, place):
+            found[place] = None
+    return list(found)
+
+
+def _anchor_places(texts: Sequence[str], hunk: Hunk, path: str) -> list[int]:
+    """Where the last anchor stands, each anchor searched below the one before it."""
+    starts = [-1]
+    for number, anchor in enumerate(hunk.anchors):
+        matches = _anchor_lines(texts, anchor)
+        if not matches:
+            raise PatchError(_no_anchor(texts, anchor, hunk, path))
+        starts = [
+            match
+            for match in matches
+            if any(
+                match > start and (start < 0 or not _ends_between(texts, start, match)) for start in starts
+            )
+        ]
+        if not starts:
+            raise PatchError(
+                f"`{path}`: patch line {hunk.line}: `{anchor}` does not stand in the block of "
+                f"`{hunk.anchors[number - 1]}`"
+            )
+    return starts
+
+
+def _anchor_lines(texts: Sequence[str], anchor: str) -> list[int]:
+    """Lines that are the anchor; if none, that begin with it; if none, that hold it."""
+    whole_word = re.compile(re.escape(anchor) + r"(?!\w)")
+    tiers: tuple[Callable[[str], bool], ...] = (
+        lambda text: text == anchor,
+        lambda text: whole_word.match(text) is not None,
+        lambda text: anchor in text,
+    )
+    for fits in tiers:
+        found = [index for index, text in enumerate(texts) if fits(text.strip())]
+        if found:
+            return found
+    return []
+
+
+def _ends_between(texts: Sequence[str], anchor: int, place: int) -> bool:
+    """Whether the block of the anchor ends before a place: a line no deeper that begins alike, such
+    as the next `class`, `def` or heading."""
+    depth, token = _indent(texts[anchor]), _TOKEN.match(texts[anchor].strip())
+    if token is None:
+        return False
+    return any(
+        _indent(text) <= depth and (other := _TOKEN.match(text.strip())) and other[0] == token[0]
+        for text in texts[anchor + 1 : place]
+    )
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def _no_anchor(texts: Sequence[str], anchor: str, hunk: Hunk, path: str) -> str:
+    near = difflib.get_close_matches(anchor, [text.strip() for text in texts if text.strip()], n=1, cutoff=0.4)
+    where = ""
+    if near:
+        number = next(index for index, text in enumerate(texts) if text.strip() == near[0])
+        where = f"; the nearest is line {number + 1}: `{near[0][:80]}`"
+    return f"`{path}`: patch line {hunk.line}: no line is or holds the anchor `{anchor}`{where}"
+
+
+def _missing(texts: Sequence[str], hunk: Hunk, path: str) -> str:
+    """The nearest place, with the first line that differs."""
+    wanted = hunk.old
+    where = f"`{path}`: the lines at patch line {hunk.line} are not in the file"
+    if hunk.at_end:
+        where += " at its end"
+    if hunk.anchors:
+        where += f" in the block of `{hunk.anchors[-1]}`"
+    best = _nearest(texts, wanted)
+    if best is None:
+        return f"{where}; it has {len(texts)} lines and none like `{wanted[0].strip()[:80]}`; read it again"
+    first = next((offset for offset, line in enumerate(wanted) if _at(texts, best + offset) != line), None)
+    if first is None:
+        return f"{where}; they stand at line {best + 1}"
+    found = _at(texts, best + first)
+    said = f"the file has `{found[:120]}`" if found is not None else "the file ends"
+    return (
+        f"{where}. The nearest place starts at line {best + 1}; at line {best + first + 1} the patch expects "
+        f"`{wanted[first][:120]}` and {said}"
+    )
+
+
+def _at(texts: Sequence[str], index: int) -> str | None:
+    return texts[index] if 0 <= index < len(texts) else None
+
+
+def _nearest(texts: Sequence[str], wanted: Sequence[str]) -> int | None:
+    """The start with most lines equal but for blanks; None when not one is."""
+    positions: dict[str, list[int]] = {}
+    for index, text in enumerate(texts):
+        if text.strip():
+            positions.setdefault(text.strip(), []).append(index)
+    votes: dict[int, int] = {}
+    for offset, line in enumerate(wanted):
+        for index in positions.get(line.strip(), ())[:200]:
+            votes[index - offset] = votes.get(index - offset, 0) + 1
+    if votes:
+        return max(0, max(votes, key=lambda start: (votes[start], -start)))
+    near = difflib.get_close_matches(wanted[0].strip(), list(positions)[:5_000], n=1, cutoff=0.6)
+    return positions[near[0]][0] if near else None
