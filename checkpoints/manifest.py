@@ -14,7 +14,7 @@ from checkpoints.coverage import Gap
 from checkpoints.reading import File
 from checkpoints.scan import Folder, Scan
 
-_MAGIC = b"agent-tui scan 1\n"
+_MAGIC = b"agent-tui scan 2\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class Manifest:
 def save(path: Path, manifest: Manifest) -> None:
     """Write beside and rename. Raises OSError."""
     scan = manifest.scan
-    body = marshal.dumps((scan.started_ns, dict(scan.exclude), manifest.state, _flat(scan.root)))
+    body = marshal.dumps((scan.started_ns, dict(scan.exclude), scan.held, manifest.state, _flat(scan.root)))
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
     with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:
         stream.write(_MAGIC + hashlib.sha256(body).digest())
@@ -47,8 +47,10 @@ def load(path: Path) -> Manifest | None:
     # marshal must never see damaged bytes
     if not content.startswith(_MAGIC) or hashlib.sha256(body).digest() != digest:
         return None
-    started_ns, exclude, state, root = marshal.loads(body)
-    return Manifest(scan=Scan(root=_folder(root), started_ns=started_ns, exclude=exclude), state=state)
+    started_ns, exclude, held, state, root = marshal.loads(body)
+    return Manifest(
+        scan=Scan(root=_folder(root), started_ns=started_ns, exclude=exclude, held=held), state=state
+    )
 
 
 def _flat(folder: Folder) -> tuple[Any, ...]:

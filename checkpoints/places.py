@@ -45,7 +45,7 @@ class Places:
     def look(self, path: bytes) -> Entry | None:
         """What is at a path now, its content read; None when nothing is, or a parent is no folder.
 
-        Something that is neither file, link nor folder has mode 0.
+        Something that is neither file, link nor folder has mode 0; a file we may not read has no id.
         """
         try:
             with self._parent(path) as (folder, name):
@@ -168,9 +168,13 @@ def _entry(folder: int, name: bytes, status: os.stat_result) -> Entry:
     if not stat.S_ISREG(status.st_mode):
         return Entry(0, b"", permissions)
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    with open(os.open(name, flags, dir_fd=folder), "rb") as stream:
-        oid = object_id("blob", stream.read())
-    return Entry(EXECUTABLE if permissions & 0o100 else FILE, oid, permissions)
+    mode = EXECUTABLE if permissions & 0o100 else FILE
+    try:
+        descriptor = os.open(name, flags, dir_fd=folder)
+    except PermissionError:
+        return Entry(mode, b"", permissions)  # closed: its content is taken to be as it was
+    with open(descriptor, "rb") as stream:
+        return Entry(mode, object_id("blob", stream.read()), permissions)
 
 
 def _write_all(descriptor: int, content: bytes) -> None:

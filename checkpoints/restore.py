@@ -134,6 +134,8 @@ def _same(current: Entry | None, planned: Entry | None) -> bool:
         return current is planned
     if _is_folder(planned):
         return _is_folder(current)
+    if not current.oid:
+        return (current.mode, current.permissions) == (planned.mode, planned.permissions)
     return current == planned
 
 

@@ -20,6 +20,7 @@ from checkpoints.reading import ChangedKindError, File, probe, read_file, read_l
 # A write within this time before a scan may share its time stamp with one after it: kernel clocks
 # for file times tick every 1 to 10 ms.
 RACY_NS = 50_000_000
+MAX_HELD = 5000  # more files than that are let go when the rules leave them out
 COARSE_RACY_NS = 2_500_000_000  # for file systems that keep whole seconds (FAT: two)
 
 
@@ -40,7 +41,9 @@ class Folder:
     gaps: dict[bytes, Gap] = field(default_factory=dict)
     tree: bytes = b""  # object id of the content; empty: not computed
     noted: bool = False  # it, or one below, has modes or gaps that a tree cannot hold
-    count: int = 0  # files held in it and below
+    count: int = 0  # files in it and below
+    rules: Rules | None = None  # that were in force
+    held: frozenset[bytes] = frozenset()  # names kept although the rules now leave them out
 
 
 class TooWideError(Exception):
@@ -54,6 +57,7 @@ class Scan:
     root: Folder
     started_ns: int  # clock of the file times
     exclude: Mapping[bytes, bytes]  # each folder with a `.git` → text of its own ignore file
+    held: frozenset[bytes] = frozenset()  # paths covered although the rules now leave them out
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,6 +72,7 @@ class Scanner:
     previous: Scan | None = None
     sticky: bool = False  # what the scan before held stays held, whatever the ignore files say now
     targeted: bool = False  # look at touched paths only
+    hold: set[bytes] = field(default_factory=set)  # what was covered once and is left out by the rules now
     _rules: dict[bytes, tuple[Rules, tuple[int, ...], Rules]] = field(default_factory=dict)
 
     def scan(
@@ -83,17 +88,25 @@ class Scanner:
         `deadline` is of `time.monotonic`; raises TooWideError past it or past the file limit, and
         OSError when the root itself cannot be read or the store cannot be written.
         """
-        walk = _Walk(scanner=self, keep=keep, touched=_by_folder(touched), deadline=deadline)
+        walk = _Walk(
+            scanner=self,
+            keep=keep,
+            touched=_by_folder(touched),
+            hold=_by_folder(self.hold),
+            deadline=deadline,
+        )
         walk.racy_from = 0 if reread or self.previous is None else self.previous.started_ns - RACY_NS
         walk.coarse_from = 0 if reread or self.previous is None else self.previous.started_ns - COARSE_RACY_NS
         started_ns = time.time_ns()
         status = os.stat(self.root)
         old = self.previous.root if self.previous else None
         root = walk.folder(self.root, b"", status, old, self.above, only_known=False)
+        if len(walk.held) > MAX_HELD:
+            self.hold, self.sticky = set(), False
+            return self.scan(keep, touched=touched, deadline=deadline, reread=reread)
+        self.hold |= walk.held
         self.previous = Scan(
-            root=root,
-            started_ns=started_ns,
-            exclude=walk.exclude,
+            root=root, started_ns=started_ns, exclude=walk.exclude, held=frozenset(self.hold)
         )
         self.sticky = True
         return self.previous
@@ -142,6 +155,8 @@ class _Walk:
     scanner: Scanner
     keep: Keep
     touched: dict[bytes, set[bytes]]
+    hold: dict[bytes, set[bytes]]
+    held: set[bytes] = field(default_factory=set)
     deadline: float | None
     racy_from: int = 0
     coarse_from: int = 0
@@ -171,7 +186,7 @@ class _Walk:
         if FILE_NAME in names:
             rules = self._rules_of(path, relative, rules)
         here = _Level(walk=self, path=path, relative=relative, old=old, rules=rules, only_known=only_known)
-        here.touched = touched
+        here.touched, here.hold = touched, self.hold.get(relative, ())
         for name, entry in entries:
             if name != b".git":
                 here.entry(name, entry)
@@ -233,8 +248,8 @@ class _Level:
     """One folder while its entries are looked at."""
 
     __slots__ = (
-        "changed", "files", "folders", "gaps", "old", "old_files", "old_folders", "old_gaps",
-        "only_known", "path", "relative", "rules", "touched", "walk",
+        "changed", "files", "folders", "gaps", "held", "hold", "old", "old_files", "old_folders", "old_gaps",
+        "only_known", "path", "relative", "rules", "same_rules", "touched", "walk",
     )  # fmt: skip
 
     def __init__(
@@ -247,6 +262,9 @@ class _Level:
         self.rules = rules
         self.only_known = only_known
         self.touched: Collection[bytes] = ()
+        self.hold: Collection[bytes] = ()
+        self.held: set[bytes] = set()
+        self.same_rules = old is not None and old.rules is rules
         self.old_files = old.files if old else _NO_FILES
         self.old_folders = old.folders if old else _NO_FOLDERS
         self.old_gaps = old.gaps if old else _NO_GAPS
@@ -267,8 +285,12 @@ class _Level:
             return
         known = self.old_files.get(name)
         if known is not None and self._unchanged(known, status, name):
-            self.files[name] = known
-            self.walk.count += 1
+            if self.same_rules and name not in self.old.held:  # type: ignore[union-attr] # same rules as the old one
+                self.files[name] = known
+                self.walk.count += 1
+            elif self._included(name, True, folder=False):
+                self.files[name] = known
+                self.walk.count += 1
         elif self._included(name, known is not None or name in self.old_gaps, folder=False):
             self._file(name, status, known)
 
@@ -284,6 +306,7 @@ class _Level:
             and len(old.gaps) == len(self.gaps)
         ):
             old.inode, old.mtime_ns = status.st_ino, status.st_mtime_ns
+            old.rules, old.held = self.rules, frozenset(self.held)
             return old
         return Folder(
             mode=status.st_mode,
@@ -293,6 +316,8 @@ class _Level:
             folders=self.folders,
             gaps=self.gaps,
             count=len(self.files) + sum(folder.count for folder in self.folders.values()),
+            rules=self.rules,
+            held=frozenset(self.held),
         )
 
     def _unchanged(self, known: File, status: os.stat_result, name: bytes) -> bool:
@@ -312,11 +337,15 @@ class _Level:
         return changed % 1_000_000_000 != 0 or changed < walk.coarse_from
 
     def _included(self, name: bytes, known: bool, *, folder: bool) -> bool:
-        if name in self.touched or (known and self.walk.scanner.sticky):
+        if name in self.touched:
             return True
-        if self.only_known:
-            return False
-        return not self.rules.ignores(self._relative(name), folder=folder)
+        if not self.only_known and not self.rules.ignores(self._relative(name), folder=folder):
+            return True
+        if name in self.hold or (known and self.walk.scanner.sticky):
+            self.held.add(name)
+            self.walk.held.add(self._relative(name))
+            return True
+        return False
 
     def _relative(self, name: bytes) -> bytes:
         return self.relative + b"/" + name if self.relative else name
@@ -328,7 +357,8 @@ class _Level:
         relative = self._relative(name)
         old = self.old_folders.get(name)
         ignored = self.only_known or self.rules.ignores(relative, folder=True)
-        if ignored and name not in self.touched and not (old is not None and scanner.sticky):
+        wanted = name in self.touched or name in self.hold or (old is not None and scanner.sticky)
+        if ignored and not wanted:
             return
         if relative.count(b"/") >= MAX_DEPTH:
             self._gap(name, status, f"below {MAX_DEPTH} folders")

@@ -44,6 +44,7 @@ class Note:
     permissions: Mapping[bytes, int] = field(default_factory=dict)
     gaps: Mapping[bytes, Gap] = field(default_factory=dict)
     touched: frozenset[bytes] = frozenset()
+    held: frozenset[bytes] = frozenset()  # covered although the rules leave them out since
     exclude: Mapping[bytes, bytes] = field(default_factory=dict)  # folder of a repository → ignore text
 
 
@@ -76,6 +77,7 @@ def write_state(
         permissions=builder.permissions,
         gaps=builder.gaps,
         touched=frozenset(touched),
+        held=scan.held,
         exclude=scan.exclude,
     )
     noted = writer.add("blob", _note_bytes(note))
@@ -162,6 +164,7 @@ def _note_bytes(note: Note) -> bytes:
         "gaps": {os.fsdecode(path): list(gap) for path, gap in note.gaps.items()},
         "exclude": {os.fsdecode(path): os.fsdecode(text) for path, text in note.exclude.items()},
     }
+    body["held"] = sorted(os.fsdecode(path) for path in note.held)
     body["touched"] = sorted(os.fsdecode(path) for path in note.touched)
     return json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
 
@@ -177,5 +180,6 @@ def _note(content: bytes) -> Note:
         permissions={os.fsencode(path): int(bits) for path, bits in body["permissions"].items()},
         gaps={os.fsencode(path): Gap(*gap) for path, gap in body["gaps"].items()},
         touched=frozenset(os.fsencode(path) for path in body["touched"]),
+        held=frozenset(os.fsencode(path) for path in body["held"]),
         exclude={os.fsencode(path): os.fsencode(text) for path, text in body["exclude"].items()},
     )

@@ -120,7 +120,7 @@ class Coverage:
     def covers(self, path: bytes) -> bool:
         """Whether the state would hold that path if it had existed then."""
         note = self._state.note
-        if path in note.touched or self._trees.find(self._state, path) is not None:
+        if path in note.touched or path in note.held or self._trees.find(self._state, path) is not None:
             return True
         if note.targeted or any(parent in note.gaps for parent in (path, *parents(path))):
             return False
@@ -165,6 +165,7 @@ def _may_cover_differently(older: State, newer: State, pairs: dict[bytes, Pair])
     return (
         one.targeted != other.targeted
         or one.touched != other.touched
+        or one.held != other.held
         or one.exclude != other.exclude
         or one.gaps.keys() != other.gaps.keys()
         or any(path.rpartition(b"/")[2] == FILE_NAME for path in pairs)

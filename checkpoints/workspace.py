@@ -87,7 +87,8 @@ class Workspace:
         self._load_defaults()
         last = self.catalog.last(self.session)
         if last is not None:
-            self.touched = set(self.state(last).note.touched)
+            note = self.state(last).note
+            self.touched, self._scanner.hold = set(note.touched), set(note.held)
             self._scanner.sticky = True
         if not self.targeted:
             self._load_manifest()
@@ -289,6 +290,7 @@ class Workspace:
             self._latest is not None
             and before.root is scan.root
             and before.exclude == scan.exclude
+            and before.held == scan.held
             and self._latest.note.touched == self.touched
         )
 

@@ -1,0 +1,346 @@
+"""Design c.4: what a checkpoint holds, what it does not, and that it says so."""
+
+import os
+import socket
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from checkpoints.coverage import Limits
+from checkpoints.types import Author, Phase
+from tests.checkpoints.conftest import OpenSession
+from tests.checkpoints.sessions import Session
+from tests.checkpoints.test_cases import shell
+from tests.checkpoints.trees import manifest
+
+
+def held(session: Session) -> set[str]:
+    """Paths of files in the newest checkpoint."""
+    row = session.core.catalog.last(session.name)
+    assert row is not None
+    state = session.core.state(row)
+    return {os.fsdecode(path) for path, entry in session.core.trees.walk(state, state.files) if entry.oid}
+
+
+def test_ignored_files_are_left_out_and_folders_are_never_skipped_by_name(
+    root: Path, open_session: OpenSession
+) -> None:
+    shell(
+        "git init -q .; mkdir -p build env target node_modules/x sub; echo 'node_modules/\n*.log\n!keep.log' > .gitignore",
+        root,
+    )
+    shell(
+        "echo secret > .git/info/exclude; touch build/a env/b target/c node_modules/x/d e.log keep.log secret",
+        root,
+    )
+    shell("echo '/only-here' > sub/.gitignore; touch sub/only-here only-here sub/f.log", root)
+    session = open_session()
+    session.take()
+    assert held(session) == {
+        ".gitignore",
+        "build/a",
+        "env/b",
+        "target/c",
+        "keep.log",
+        "only-here",
+        "sub/.gitignore",
+    }
+
+
+def test_rules_of_the_repository_around_the_workspace_hold(
+    tmp_path: Path, root: Path, open_session: OpenSession
+) -> None:
+    shell("git init -q .; echo '*.tmp' > .gitignore", tmp_path)
+    (root / "a.tmp").write_text("x")
+    (root / "a").write_text("x")
+    session = open_session()
+    session.take()
+    assert held(session) == {"a"}
+
+
+def test_workspace_that_is_ignored_as_a_whole_is_still_covered(
+    tmp_path: Path, root: Path, open_session: OpenSession
+) -> None:
+    shell("git init -q .; echo 'w/' > .gitignore", tmp_path)
+    (root / "a").write_text("x")
+    session = open_session()
+    session.take()
+    assert held(session) == {"a"}
+
+
+def test_ignored_files_named_by_a_file_tool_are_restored(root: Path, open_session: OpenSession) -> None:
+    (root / ".gitignore").write_text(".env\ndist/\n")
+    (root / ".env").write_text("KEY=1\n")
+    (root / "dist").mkdir()
+    (root / "dist/other.js").write_text("other\n")
+    session = open_session()
+    before = manifest(root)
+    start = session.take().row
+    session.before(".env", str(root / "dist/x.js"))
+    (root / ".env").write_text("KEY=2\n")
+    (root / "dist/x.js").write_text("x\n")
+    changes = session.after(".env", "dist/x.js", only_touched=True)
+    assert [(change.kind, change.path, change.author) for change in changes] == [
+        ("M", ".env", Author.AGENT),
+        ("A", "dist/x.js", Author.AGENT),
+    ]
+    session.rollback(start.id)  # taken before the file was ever named
+    assert manifest(root) == before
+
+
+def test_a_changed_ignore_file_does_not_widen_a_restore(root: Path, open_session: OpenSession) -> None:
+    (root / ".gitignore").write_text("data/\n")
+    (root / "data").mkdir()
+    (root / "data/precious").write_text("p\n")
+    session = open_session()
+    start = session.before().row
+    (root / ".gitignore").unlink()
+    (root / "data/precious").write_text("changed meanwhile\n")
+    session.after()
+    plan = session.rollback(start.id)
+    assert [change.path for change in plan.changed] == [".gitignore"]
+    assert (root / "data/precious").read_text() == "changed meanwhile\n"
+    assert (root / ".gitignore").read_text() == "data/\n"
+
+
+def test_files_that_become_ignored_stay_covered(root: Path, open_session: OpenSession) -> None:
+    (root / "src").mkdir()
+    (root / "src/a").write_text("a\n")
+    session = open_session()
+    before = manifest(root)
+    start = session.before().row
+    (root / ".gitignore").write_text("src/\n")
+    (root / "src/a").write_text("b\n")
+    assert {change.path for change in session.after()} == {".gitignore", "src/a"}
+    session.close()
+    session = open_session()  # another process continues the session
+    session.before()
+    (root / "src/a").unlink()
+    session.after()
+    session.rollback(start.id)
+    assert manifest(root) == before
+
+
+def test_large_files_are_named_and_never_touched(root: Path, open_session: OpenSession) -> None:
+    session = open_session(limits=Limits(file_bytes=1000, touched_bytes=5000))
+    (root / "big").write_bytes(b"x" * 2000)
+    (root / "grows").write_bytes(b"y" * 10)
+    start = session.before().row
+    assert [(gap.path, gap.reason) for gap in start.uncovered] == [("big", "1.95 KiB, larger than 1000 B")]
+    (root / "big").write_bytes(b"z" * 3000)
+    (root / "grows").write_bytes(b"y" * 4000)
+    (root / "new-big").write_bytes(b"n" * 9000)
+    details = {change.path: change.detail for change in session.after()}
+    assert details["big"] == "not covered, 1.95 KiB → 2.93 KiB"
+    result = session.rollback(start.id)
+    assert not result.mismatches
+    assert (root / "big").stat().st_size == 3000
+    assert (
+        root / "grows"
+    ).read_bytes() == b"y" * 10  # it was held then, so it is taken in up to the higher limit
+    assert (root / "new-big").exists()
+
+
+def test_special_files_are_never_opened(root: Path, open_session: OpenSession) -> None:
+    os.mkfifo(root / "fifo")
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind(str(root / "sock"))
+    (root / "a").write_text("a")
+    session = open_session()
+    start = session.before().row
+    assert {(gap.path, gap.reason) for gap in start.uncovered} == {("fifo", "fifo"), ("sock", "socket")}
+    (root / "a").unlink()
+    session.after()
+    session.rollback(start.id)
+    assert (root / "a").read_text() == "a"
+    assert (root / "fifo").is_fifo()
+
+
+def test_links_lead_nowhere(root: Path, tmp_path: Path, open_session: OpenSession) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "f").write_text("outside")
+    (root / "dir").mkdir()
+    (root / "dir/f").write_text("inside")
+    session = open_session()
+    start = session.before().row
+    shell(f"rm -r dir; ln -s '{outside}' dir", root)
+    session.after()
+    session.rollback(start.id)
+    assert (root / "dir/f").read_text() == "inside"
+    assert not (root / "dir").is_symlink()
+    assert (outside / "f").read_text() == "outside"
+    assert list(outside.iterdir()) == [outside / "f"]
+
+
+def test_a_touched_link_covers_what_it_leads_to(root: Path, open_session: OpenSession) -> None:
+    (root / ".gitignore").write_text("real\n")
+    (root / "real").write_text("1")
+    (root / "link").symlink_to("real")
+    session = open_session()
+    start = session.before("link").row
+    (root / "link").write_text("2")
+    session.after("link")
+    session.rollback(start.id)
+    assert (root / "real").read_text() == "1"
+    assert (root / "link").is_symlink()
+
+
+def test_same_size_edit_with_restored_time_is_seen(root: Path, open_session: OpenSession) -> None:
+    (root / "f").write_bytes(b"aaaa")
+    session = open_session()
+    for number in range(40):
+        session.take()
+        status = (root / "f").stat()
+        (root / "f").write_bytes(b"%04d" % number)
+        os.utime(root / "f", ns=(status.st_atime_ns, status.st_mtime_ns))
+        assert [change.path for change in session.take().changes] == ["f"]
+
+
+def test_too_many_files_switch_to_targeted_mode_with_a_reason(root: Path, open_session: OpenSession) -> None:
+    for number in range(30):
+        (root / str(number)).write_text("x")
+    session = open_session(limits=Limits(max_files=20))
+    assert session.core.targeted == "more than 20 files"
+    start = session.before("5", "fresh").row
+    assert start.uncovered[0].reason.startswith("all but files named by file tools")
+    (root / "5").write_text("changed")
+    (root / "fresh").write_text("new")
+    session.after("5", "fresh")
+    session.rollback(start.id)
+    assert (root / "5").read_text() == "x"
+    assert not (root / "fresh").exists()
+
+
+def test_ignored_masses_cost_nothing(root: Path, open_session: OpenSession) -> None:
+    (root / ".gitignore").write_text("node_modules\n")
+    for number in range(300):
+        folder = root / f"node_modules/p{number % 10}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / str(number)).write_text("x")
+    (root / "a").write_text("a")
+    session = open_session(limits=Limits(max_files=20))
+    session.take()
+    assert session.core.targeted == ""
+    assert held(session) == {".gitignore", "a"}
+
+
+def test_a_row_names_where_the_users_repositories_stand(root: Path, open_session: OpenSession) -> None:
+    shell("git init -q -b main .; echo a > a; git add a; git commit -qm one", root)
+    session = open_session()
+    start = session.before().row
+    shell("echo b > a; git commit -qam two", root)
+    session.after()
+    from checkpoints.rollback import Rollback
+
+    assert start.heads is not None
+    assert start.heads["."].branch == "main"
+    moved = Rollback(session.core).plan(start.id).head_moved
+    new = shell("git rev-parse HEAD", root)[:7]
+    assert moved == f"main {start.heads['.'].commit[:7]} → {new}"
+    session.rollback(start.id)
+    assert shell("git rev-parse HEAD", root)[:7] == new
+
+
+UNREADABLE = """
+import os, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[3])
+import pathspec, pwd
+from pathspec.patterns.gitignore import GitIgnorePatternError
+from checkpoints.gitprocess import find_git
+from tests.checkpoints.sessions import Session
+from tests.checkpoints.trees import manifest
+root, state = Path(sys.argv[1]), Path(sys.argv[2])
+git = find_git()
+os.setgid(65534); os.setuid(65534)
+(root / "secret").write_text("s")
+(root / "secret").chmod(0)
+(root / "closed").mkdir()
+(root / "closed/f").write_text("f")
+(root / "open").write_text("o")
+(root / "later").write_text("l")
+(root / "frozen").mkdir()
+(root / "frozen/f").write_text("f")
+(root / "frozen").chmod(0o555)
+session = Session(root, state, git=git)
+start = session.before().row
+assert [(gap.path, gap.reason) for gap in start.uncovered] == [("secret", "unreadable")], start.uncovered
+(root / "closed").chmod(0)
+(root / "later").chmod(0)
+(root / "open").write_text("changed")
+(root / "frozen").chmod(0o755)
+(root / "frozen/f").write_text("changed")
+(root / "frozen").chmod(0o555)
+kinds = {(change.kind, change.path) for change in session.after()}
+assert kinds == {("X", "closed"), ("X", "later"), ("M", "open"), ("M", "frozen/f")}, kinds
+result = session.rollback(start.id)
+assert not result.mismatches, result
+assert (root / "closed/f").read_text() == "f"
+assert (root / "later").read_text() == "l"
+assert (root / "open").read_text() == "o"
+assert (root / "frozen/f").read_text() == "f"
+assert (root / "frozen").stat().st_mode & 0o777 == 0o555
+session.close()
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="another user can only be become by root")
+def test_unreadable_paths_are_named_and_closed_ones_come_back() -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as base:
+        for name in ("", "w", "state"):
+            path = Path(base) / name
+            path.mkdir(exist_ok=True)
+            path.chmod(0o777)
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                textwrap.dedent(UNREADABLE),
+                f"{base}/w",
+                f"{base}/state",
+                str(Path(__file__).parents[2]),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            env={**os.environ, "HOME": base},
+        )
+        subprocess.run(["chmod", "-R", "u+rwx", base], check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_changes_tell_agent_terminal_and_external_apart(root: Path, open_session: OpenSession) -> None:
+    (root / "a").write_text("1")
+    session = open_session()
+    start = session.take().row
+    session.before()
+    (root / "a").write_text("agent")
+    assert [change.author for change in session.after()] == [Author.AGENT]
+    (root / "b").write_text("user")
+    assert [(change.path, change.author) for change in session.take().changes] == [("b", Author.EXTERNAL)]
+    session.take(Phase.AFTER_CALL, call_id="c9", terminals=("t1",))
+    (root / "log").write_text("from the terminal, or you")
+    assert [(change.path, change.author) for change in session.take().changes] == [("log", Author.TERMINAL)]
+    from checkpoints.rollback import Rollback
+
+    plan = Rollback(session.core).plan(start.id)
+    assert [(conflict.path, conflict.author) for conflict in plan.conflicts] == [("log", Author.TERMINAL)]
+    assert plan.kept == ("b",)
+
+
+def test_file_tools_own_only_what_they_name(root: Path, open_session: OpenSession) -> None:
+    session = open_session()
+    session.before("a")
+    (root / "a").write_text("tool")
+    (root / "b").write_text("user, at the same time")
+    changes = session.after("a", only_touched=True)
+    assert [(change.path, change.author) for change in changes] == [
+        ("a", Author.AGENT),
+        ("b", Author.EXTERNAL),
+    ]
