@@ -1,7 +1,9 @@
 """Commands that need no model: what they print and how they end."""
 
 import json
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -147,8 +149,6 @@ def test_completion_scripts_are_accepted_by_their_shell(
     assert ran.code == 0
     assert all(name in ran.out for name in COMMANDS)
     assert "on-lost-result" in ran.out
-    import shutil
-
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     done = subprocess.run(check, input=ran.out, text=True, capture_output=True)
@@ -189,19 +189,18 @@ def test_a_traceback_is_shown_only_with_debug(program: Program) -> None:
     assert "Traceback" in program.run("exec", "hi", "--debug").err
 
 
-def test_the_readme_has_the_option_table_of_the_program() -> None:
-    import sys
-
+@pytest.mark.parametrize(
+    ("script", "page"), [("options_table.py", "README.md"), ("reference.py", "docs/reference.md")]
+)
+def test_pages_say_what_the_program_says(script: str, page: str) -> None:
     done = subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "options_table.py")],
+        [sys.executable, str(ROOT / "scripts" / script)],
         capture_output=True,
         text=True,
         check=True,
         env={"PYTHONPATH": str(ROOT)},
     )
-    assert done.stdout in (ROOT / "README.md").read_text(), (
-        "run scripts/options_table.py and put it into README.md"
-    )
+    assert done.stdout in (ROOT / page).read_text(), f"run scripts/{script} and put its output into {page}"
 
 
 def test_every_flag_of_the_table_is_in_the_help(program: Program) -> None:
