@@ -42,6 +42,46 @@ _PATCH_IN_SHELL = re.compile(r"\s*(?:cd\s+\S+\s*(?:&&|;)\s*)?apply_?patch\b")
 _NEEDS_PATH = (Grant.READ_PATH, Grant.WRITE_PATH)
 
 
+_PARAMETERS = {
+    "type": "object",
+    "properties": {
+        "cmd": {"type": "string", "minLength": 1, "description": "bash command line"},
+        "workdir": {"type": "string", "description": "directory to run in; default: the workspace"},
+        "tty": {"type": "boolean", "description": "give it a terminal; default false"},
+        "stdin": {
+            "type": "boolean",
+            "description": "keep its input open for write_stdin; default false",
+        },
+        "login": {"type": "boolean", "description": "run as a login shell; default false"},
+        "yield_ms": {
+            "type": "integer",
+            "minimum": 0,
+            "description": "hand it on as a terminal after this time; default 10000",
+        },
+        "timeout_s": {
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "description": "end it, with all it started, after this time; default: never",
+        },
+        "max_output_tokens": {"type": "integer", "minimum": 1, "description": "show less output"},
+        "env": {
+            "type": "object",
+            "additionalProperties": {"type": "string"},
+            "description": "further environment variables",
+        },
+        "needs": {
+            "type": "string",
+            "enum": ["read_path", "write_path", "network", "git_lane", "no_sandbox"],
+            "description": "what it cannot do without beyond the sandbox",
+        },
+        "needs_path": {"type": "string", "description": "the path, for read_path and write_path"},
+        "reason": {"type": "string", "description": "why that is needed, one sentence for the user"},
+    },
+    "required": ["cmd"],
+    "additionalProperties": False,
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandRoom:
     """What commands share: the machine's sandbox, the table of live ones, the disk budget."""
@@ -56,51 +96,11 @@ class CommandRoom:
 class ExecCommand:
     """The tool."""
 
-    spec = ToolSpec(
-        name="exec_command",
-        description=description("exec_command"),
-        parameters={
-            "type": "object",
-            "properties": {
-                "cmd": {"type": "string", "minLength": 1, "description": "bash command line"},
-                "workdir": {"type": "string", "description": "directory to run in; default: the workspace"},
-                "tty": {"type": "boolean", "description": "give it a terminal; default false"},
-                "stdin": {
-                    "type": "boolean",
-                    "description": "keep its input open for write_stdin; default false",
-                },
-                "login": {"type": "boolean", "description": "run as a login shell; default false"},
-                "yield_ms": {
-                    "type": "integer",
-                    "minimum": 0,
-                    "description": "hand it on as a terminal after this time; default 10000",
-                },
-                "timeout_s": {
-                    "type": "number",
-                    "exclusiveMinimum": 0,
-                    "description": "end it, with all it started, after this time; default: never",
-                },
-                "max_output_tokens": {"type": "integer", "minimum": 1, "description": "show less output"},
-                "env": {
-                    "type": "object",
-                    "additionalProperties": {"type": "string"},
-                    "description": "further environment variables",
-                },
-                "needs": {
-                    "type": "string",
-                    "enum": ["read_path", "write_path", "network", "git_lane", "no_sandbox"],
-                    "description": "what it cannot do without beyond the sandbox",
-                },
-                "needs_path": {"type": "string", "description": "the path, for read_path and write_path"},
-                "reason": {"type": "string", "description": "why that is needed, one sentence for the user"},
-            },
-            "required": ["cmd"],
-            "additionalProperties": False,
-        },
-    )
-
     def __init__(self, room: CommandRoom) -> None:
         self._room = room
+        self.spec = ToolSpec(
+            name="exec_command", description=description("exec_command"), parameters=_PARAMETERS
+        )
 
     def refuse(self, arguments: Arguments) -> str:
         """Why valid arguments still make no call, or ''."""
@@ -113,8 +113,8 @@ class ExecCommand:
         size = len(cmd.encode("utf-8", errors="surrogatepass"))
         if size > MAX_COMMAND_BYTES:
             return (
-                f"The command line has {size:,} bytes, at most {MAX_COMMAND_BYTES:,} are possible; write it to a "
-                "file with `apply_patch` and run that"
+                f"The command line has {size:,} bytes, at most {MAX_COMMAND_BYTES:,} are possible; write it "
+                "to a file with `apply_patch` and run that"
             )
         if arguments.get("needs") in _NEEDS_PATH and not arguments.get("needs_path"):
             return f"`needs`: `{arguments['needs']}` also takes `needs_path`"
@@ -176,6 +176,9 @@ class ExecCommand:
         except asyncio.CancelledError:
             interrupted = True
             await end_interrupted(terminal)
+        except BaseException:  # the store refused to know of it: then it must not run either
+            terminal.kill()
+            raise
         terminal_id = None
         if not terminal.gone.is_set():
             entry = self._room.terminals.add(
@@ -215,7 +218,8 @@ class ExecCommand:
 
     def _yield_s(self, arguments: Arguments) -> float:
         most = MAX_YIELD_MS if self._room.interactive else MAX_YIELD_ALONE_MS
-        return min(max(arguments.get("yield_ms", DEFAULT_YIELD_MS), MIN_YIELD_MS), most) / 1000
+        wanted: int = arguments.get("yield_ms", DEFAULT_YIELD_MS)
+        return min(max(wanted, MIN_YIELD_MS), most) / 1000
 
 
 async def end_interrupted(terminal: Terminal) -> None:

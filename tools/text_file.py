@@ -42,6 +42,21 @@ class TextFile:
         return cls(mark=mark, encoding=encoding, lines=tuple(_split(body, feed, turn)))
 
     @property
+    def feed(self) -> bytes:
+        """A line feed in the encoding."""
+        return "\n".encode(self.encoding)
+
+    @property
+    def turn(self) -> bytes:
+        """A carriage return in the encoding."""
+        return "\r".encode(self.encoding)
+
+    @property
+    def width(self) -> int:
+        """Bytes of one unit of the encoding."""
+        return len(self.feed)
+
+    @property
     def data(self) -> bytes:
         """The whole file."""
         return self.mark + b"".join(line.content + line.end for line in self.lines)
@@ -65,7 +80,7 @@ class TextFile:
         before = self.lines[index - 1].end if 0 < index <= len(self.lines) else b""
         after = self.lines[index].end if index < len(self.lines) else b""
         last = self.lines[index - 2].end if 1 < index <= len(self.lines) else b""
-        return before or after or last or "\n".encode(self.encoding)
+        return before or after or last or self.feed
 
 
 def encoding_of(data: bytes) -> tuple[bytes, str]:

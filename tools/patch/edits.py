@@ -17,8 +17,8 @@ class Edit:
     lines: tuple[Line, ...]
 
 
-def apply_hunks(file: TextFile, hunks: Sequence[Hunk], path: str) -> tuple[TextFile, list[Edit]]:
-    """The new file and what was edited. Raises `PatchError`; nothing is ever guessed."""
+def apply_hunks(file: TextFile, hunks: Sequence[Hunk], path: str) -> TextFile:
+    """The new file. Raises `PatchError`; a place is never guessed."""
     edits: list[Edit] = []
     cursor = 0
     for hunk in hunks:
@@ -29,10 +29,10 @@ def apply_hunks(file: TextFile, hunks: Sequence[Hunk], path: str) -> tuple[TextF
         edits.append(edit)
         cursor = edit.end
     edits.sort(key=lambda edit: (edit.start, edit.end))
-    return _with_end(file, splice(file, edits), hunks), edits
+    return _with_end(file, _splice(file, edits), hunks)
 
 
-def splice(file: TextFile, edits: Sequence[Edit]) -> TextFile:
+def _splice(file: TextFile, edits: Sequence[Edit]) -> TextFile:
     """The file with sorted edits in place."""
     lines: list[Line] = []
     at = 0
@@ -67,16 +67,16 @@ def _edit(file: TextFile, hunk: Hunk, start: int, path: str) -> Edit:
 def _encoded(file: TextFile, text: str, hunk: Hunk, path: str) -> bytes:
     if "\ufffd" in text and not file.is_sound:
         raise PatchError(
-            f"`{path}`: patch line {hunk.line}: the file holds bytes that are no valid {file.encoding}; lines with "
-            "them (shown as �) can be kept or removed, not written"
+            f"`{path}`: patch line {hunk.line}: the file holds bytes that are no valid {file.encoding}; "
+            "lines with them (shown as �) can be kept or removed, not written"
         )
     try:
         return file.encode(text)
     except UnicodeEncodeError as error:
         letter = text[error.start : error.start + 1]
         raise PatchError(
-            f"`{path}`: patch line {hunk.line}: `{letter}` cannot be written in {file.encoding}, the encoding of "
-            "the file"
+            f"`{path}`: patch line {hunk.line}: `{letter}` cannot be written in {file.encoding}, the "
+            "encoding of the file"
         ) from error
 
 
@@ -85,7 +85,9 @@ def _with_end(old: TextFile, new: TextFile, hunks: Sequence[Hunk]) -> TextFile:
     if not new.lines:
         return new
     last = len(new.lines) - 1
-    lines = [line if line.end or index == last else _ended(new, index) for index, line in enumerate(new.lines)]
+    lines = [
+        line if line.end or index == last else _ended(new, index) for index, line in enumerate(new.lines)
+    ]
     lacks = bool(old.lines) and not old.lines[-1].end
     if any(hunk.new_lacks_newline for hunk in hunks):
         lacks = True

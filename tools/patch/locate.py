@@ -36,7 +36,12 @@ def locate(texts: Sequence[str], hunk: Hunk, cursor: int, path: str) -> int:
             places = _after_anchors(texts, hunk, places, path)
         if places:
             return _only(places, hunk, cursor, texts, path)
-    raise PatchError(_missing(texts, hunk, path))
+    where = f"`{path}`: the lines at patch line {hunk.line} are not in the file"
+    if hunk.at_end:
+        where += " at its end"
+    if hunk.anchors:
+        where += f" in the block of `{hunk.anchors[-1]}`"
+    raise PatchError(missing(texts, hunk, where))
 
 
 def _fitting(lines: list[str], wanted: list[str], at_end: bool) -> list[int]:
@@ -81,8 +86,8 @@ def _insertion(texts: Sequence[str], hunk: Hunk, path: str) -> int:
         if len(anchors) == 1:
             return anchors[0] + 1
         raise PatchError(
-            f"`{path}`: patch line {hunk.line}: the anchor `{hunk.anchors[-1]}` stands in {len(anchors)} places; "
-            f"put another anchor before it:\n{_named(texts, anchors)}"
+            f"`{path}`: patch line {hunk.line}: the anchor `{hunk.anchors[-1]}` stands in {len(anchors)} "
+            f"places; put another anchor before it:\n{_named(texts, anchors)}"
         )
     if hunk.start is not None:
         return min(hunk.start, len(texts))
@@ -156,7 +161,9 @@ def _indent(text: str) -> int:
 
 
 def _no_anchor(texts: Sequence[str], anchor: str, hunk: Hunk, path: str) -> str:
-    near = difflib.get_close_matches(anchor, [text.strip() for text in texts if text.strip()], n=1, cutoff=0.4)
+    near = difflib.get_close_matches(
+        anchor, [text.strip() for text in texts if text.strip()], n=1, cutoff=0.4
+    )
     where = ""
     if near:
         number = next(index for index, text in enumerate(texts) if text.strip() == near[0])
@@ -164,14 +171,9 @@ def _no_anchor(texts: Sequence[str], anchor: str, hunk: Hunk, path: str) -> str:
     return f"`{path}`: patch line {hunk.line}: no line is or holds the anchor `{anchor}`{where}"
 
 
-def _missing(texts: Sequence[str], hunk: Hunk, path: str) -> str:
-    """The nearest place, with the first line that differs."""
+def missing(texts: Sequence[str], hunk: Hunk, where: str) -> str:
+    """`where` with the nearest place and the first line that differs there."""
     wanted = hunk.old
-    where = f"`{path}`: the lines at patch line {hunk.line} are not in the file"
-    if hunk.at_end:
-        where += " at its end"
-    if hunk.anchors:
-        where += f" in the block of `{hunk.anchors[-1]}`"
     best = _nearest(texts, wanted)
     if best is None:
         return f"{where}; it has {len(texts)} lines and none like `{wanted[0].strip()[:80]}`; read it again"

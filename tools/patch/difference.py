@@ -1,0 +1,116 @@
+"""Unified diffs of files, for people and for the counts on a card."""
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tools.text_file import TextFile
+
+CONTEXT = 3
+_MAX_COMPARED = 20_000  # lines; beyond it everything between the first and the last change counts as changed
+
+Opcode = tuple[str, int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A diff and its size."""
+
+    text: str
+    added: int
+    removed: int
+
+
+def difference(before: bytes | None, after: bytes | None, old: str, new: str) -> Difference:
+    """From one content to another, None where there is none; names as they stand in the diff."""
+    source, target = _shown(before), _shown(after)
+    opcodes = list(_opcodes(source, target))
+    lines: list[str] = [f"--- {old if before is not None else '/dev/null'}"]
+    lines.append(f"+++ {new if after is not None else '/dev/null'}")
+    for group in _groups(opcodes):
+        lines += _hunk(group, source, target)
+    added = sum(b2 - b1 for tag, _, _, b1, b2 in opcodes if tag != "equal")
+    removed = sum(a2 - a1 for tag, a1, a2, _, _ in opcodes if tag != "equal")
+    if not added and not removed:
+        lines = [] if old == new else [f"rename from {old}", f"rename to {new}"]
+    return Difference(text="".join(line + "\n" for line in lines), added=added, removed=removed)
+
+
+def _shown(data: bytes | None) -> list[str]:
+    """Lines as text; one whose end is unlike a plain line feed says so, else its change would not show."""
+    if not data:
+        return []
+    file = TextFile.of(data)
+    lines = []
+    for text, line in zip(file.texts, file.lines, strict=True):
+        shown = text
+        if not line.end:
+            shown += "\n\\ No newline at end of file"
+        elif line.end != file.feed:
+            shown += "\r"
+        lines.append(shown)
+    if file.mark and lines:
+        lines[0] = "\ufeff" + lines[0]
+    return lines
+
+
+def _opcodes(source: Sequence[str], target: Sequence[str]) -> Iterator[Opcode]:
+    """Steps from one to the other; equal ends are cut off first, which is most of a file."""
+    start = 0
+    while start < min(len(source), len(target)) and source[start] == target[start]:
+        start += 1
+    end = 0
+    while end < min(len(source), len(target)) - start and source[-1 - end] == target[-1 - end]:
+        end += 1
+    if start:
+        yield "equal", 0, start, 0, start
+    a, b = source[start : len(source) - end], target[start : len(target) - end]
+    if len(a) + len(b) > _MAX_COMPARED:
+        yield "replace", start, start + len(a), start, start + len(b)
+    else:
+        for tag, a1, a2, b1, b2 in difflib.SequenceMatcher(None, a, b).get_opcodes():
+            yield tag, a1 + start, a2 + start, b1 + start, b2 + start
+    if end:
+        yield "equal", len(source) - end, len(source), len(target) - end, len(target)
+
+
+def _groups(opcodes: Sequence[Opcode]) -> Iterator[list[Opcode]]:
+    """Changes with the lines around them; a long equal part ends a group."""
+    group: list[Opcode] = []
+    for tag, a1, a2, b1, b2 in opcodes:
+        if tag != "equal":
+            group.append((tag, a1, a2, b1, b2))
+            continue
+        if group:
+            cut = min(CONTEXT, a2 - a1)
+            if a2 - a1 > 2 * CONTEXT:
+                yield [*group, (tag, a1, a1 + cut, b1, b1 + cut)]
+                group = []
+            else:
+                group.append((tag, a1, a2, b1, b2))
+                continue
+        a1, b1 = max(a1, a2 - CONTEXT), max(b1, b2 - CONTEXT)
+        group = [(tag, a1, a2, b1, b2)] if a1 < a2 else []
+    if any(tag != "equal" for tag, *_ in group):
+        last = group[-1]
+        if last[0] == "equal":
+            cut = min(CONTEXT, last[2] - last[1])
+            group[-1] = ("equal", last[1], last[1] + cut, last[3], last[3] + cut)
+        yield group
+
+
+def _hunk(group: Sequence[Opcode], source: Sequence[str], target: Sequence[str]) -> Iterator[str]:
+    a1, a2, b1, b2 = group[0][1], group[-1][2], group[0][3], group[-1][4]
+    yield f"@@ -{_range(a1, a2)} +{_range(b1, b2)} @@"
+    for tag, i1, i2, j1, j2 in group:
+        if tag == "equal":
+            yield from (f" {line}" for line in source[i1:i2])
+            continue
+        yield from (f"-{line}" for line in source[i1:i2])
+        yield from (f"+{line}" for line in target[j1:j2])
+
+
+def _range(start: int, end: int) -> str:
+    """A range of a unified diff; an empty one names the line before it."""
+    length = end - start
+    return f"{start + bool(length)},{length}" if length != 1 else f"{start + 1}"
