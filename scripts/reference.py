@@ -4,8 +4,8 @@ import os
 
 os.environ["COLUMNS"] = "100"  # argparse wraps to the terminal
 
-from agent_tui.cli.parser import COMMANDS, build  # noqa: E402
-from agent_tui.engine.types import END_FACTS  # noqa: E402
+from agent_tui.cli.parser import COMMANDS, build
+from agent_tui.engine.types import END_FACTS
 
 
 def main() -> None:

@@ -52,6 +52,16 @@ COMMANDS: dict[str, CommandSpec] = {
 }
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Names a flag's value once, in every version of Python."""
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        metavar = self._get_default_metavar_for_optional(action)
+        return f"{', '.join(action.option_strings)} {self._format_args(action, metavar)}"
+
+
 class _Parser(argparse.ArgumentParser):
     """Reports a usage error as ours: one line."""
 
@@ -98,7 +108,7 @@ def build(name: str) -> argparse.ArgumentParser:
         usage=f"{prog} {spec.usage}",
         description=None if name else "A coding agent that lives in the terminal.",
         epilog=None if name else _overview(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     if not name:
