@@ -3,7 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events as toolkit
 from textual.app import App, ComposeResult
@@ -26,6 +26,7 @@ from agent_tui.tui.earlier import rebuild
 from agent_tui.tui.feed import Feed
 from agent_tui.tui.fixed import Fixed
 from agent_tui.tui.glyphs import ASCII, UNICODE, own_words
+from agent_tui.tui.keys import ANYWHERE
 from agent_tui.tui.link import Link, RefusedError, Start
 from agent_tui.tui.notify import Notifier
 from agent_tui.tui.outside import Outside
@@ -53,10 +54,6 @@ SMALLEST = (60, 15)
 _STREAMED = (events.TextStreamed, events.ReasoningStreamed, events.CallOutput, events.CallDrafted)
 
 
-def _keys(table: dict[str, str]) -> list[BindingType]:
-    return [Binding(keys, action, show=False, priority=True) for action, keys in table.items()]
-
-
 class AgentApp(App[int], inherit_bindings=False):
     """The screen of one session."""
 
@@ -75,25 +72,9 @@ class AgentApp(App[int], inherit_bindings=False):
     .-small > * { display: none; }
     .-small > #small { display: block; }
     """
-    BINDINGS = _keys(
-        {
-            "act('cancel')": "ctrl+c",
-            "act('transcript')": "ctrl+t,f2",
-            "act('find')": "ctrl+f",
-            "act('help')": "f1",
-            "act('terminals')": "f3,ctrl+b",
-            "act('mouse')": "f4",
-            "act('redraw')": "ctrl+l",
-            "act('fold')": "ctrl+o",
-            "act('suspend')": "ctrl+z",
-            "act('page_up')": "pageup",
-            "act('page_down')": "pagedown",
-            "act('pick_previous')": "ctrl+up",
-            "act('pick_next')": "ctrl+down",
-            "act('oldest')": "ctrl+home",
-            "act('newest')": "ctrl+end",
-        }
-    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(key, f"act('{name}')", show=False) for key, name in ANYWHERE.items()
+    ]
 
     def __init__(
         self, start: Start, config: Config, *, initial_prompt: str | None = None,
@@ -142,7 +123,7 @@ class AgentApp(App[int], inherit_bindings=False):
         path = history_file(state_dir, self.config.workspace) if state_dir else None
         self.transcript = Transcript(self.look, self.theme_name)
         self.prompt = Prompt(self.look, self.theme_name, self.clock.steady)
-        self.editor = Editor(History(path))
+        self.editor = Editor(History(path), self.do)
         self.pending = Pane(id="pending")
         self.list = Pane(id="list")
         self.activity = Pane(id="activity")
@@ -253,7 +234,7 @@ class AgentApp(App[int], inherit_bindings=False):
         words = f"terminal too small ({width}×{height}); needs 60×15, or start with --plain"
         self.small.show([(Span(own_words(words, self.glyphs)),)])
         self.asking.fit(height)
-        self.draw_fixed()
+        self.call_later(self.draw_fixed)  # once the toolkit has the new size as well
 
     # --- events of the engine ------------------------------------------------------------------
 
@@ -323,12 +304,9 @@ class AgentApp(App[int], inherit_bindings=False):
         """A key that works anywhere."""
         self.acts.do(name)
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Full-screen views keep their keys to themselves."""
-        return len(self.screen_stack) == 1 or parameters in (("redraw",), ("suspend",), ("mouse",))
-
-    def on_editor_act(self, message: Editor.Act) -> None:
-        self.acts.do(message.name)
+    def do(self, name: str) -> None:
+        """An act, at once."""
+        self.acts.do(name)
 
     def on_editor_captured(self, message: Editor.Captured) -> None:
         if self.searching.active:
@@ -366,8 +344,10 @@ class AgentApp(App[int], inherit_bindings=False):
     def on_prompt_step(self, message: Prompt.Step) -> None:
         self.asking.step(message.by)
 
-    def on_prompt_to_editor(self) -> None:
+    def on_prompt_to_editor(self, message: Prompt.ToEditor) -> None:
         self.editor.focus()
+        if message.typed:
+            self.editor.insert(message.typed)
         self.fixed.draw_activity()
 
     def on_app_focus(self) -> None:

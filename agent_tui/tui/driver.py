@@ -16,6 +16,7 @@ from textual._xterm_parser import XTermParser
 from textual.drivers import linux_driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.keys import Keys
+from textual.message import Message
 
 # Everything that may be on, off; mouse first, so that no report lands on a prompt that echoes.
 RESET = (
@@ -47,8 +48,46 @@ def add_keys() -> None:
 _LATE_ANSWER = re.compile(r"\x1b\[\?[\d;]*c|\x1b\]11;[^\x07\x1b]*\x07")
 
 
-class AnswerParser(XTermParser):
-    """Drops answers to the probe that come after it gave up, as over a slow line."""
+_PASTE_START, _PASTE_END = "\x1b[200~", "\x1b[201~"
+
+
+class InputParser(XTermParser):
+    """Takes pastes out before keys are looked for, so that no byte of a paste can be a key.
+
+    Also drops answers to the probe that come after it gave up, as over a slow line.
+    """
+
+    def __init__(self, debug: bool = False) -> None:
+        super().__init__(debug)
+        self._paste: list[str] | None = None  # pieces of the paste that is coming in
+        self._held = ""  # what may be the beginning of a marker
+
+    def feed(self, data: str) -> Iterable[Message]:
+        if not data:
+            yield from super().feed(data)
+            return
+        rest, self._held = self._held + data, ""
+        while rest:
+            marker = _PASTE_START if self._paste is None else _PASTE_END
+            before, found, after = rest.partition(marker)
+            if not found:
+                before, self._held = _split_marker(rest, marker)
+            if self._paste is not None:
+                self._paste.append(before)
+            elif before:
+                yield from super().feed(before)
+            rest = after
+            if found and self._paste is None:
+                self._paste = []
+            elif found:
+                yield events.Paste("".join(self._paste or ()).replace("\x00", ""))
+                self._paste = None
+
+    def tick(self) -> Iterable[Message]:
+        if self._held and self._paste is None:
+            held, self._held = self._held, ""
+            yield from super().feed(held)
+        yield from super().tick()
 
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
         if _LATE_ANSWER.fullmatch(sequence):
@@ -56,11 +95,19 @@ class AnswerParser(XTermParser):
         return super()._sequence_to_key_events(sequence, alt)
 
 
+def _split_marker(text: str, marker: str) -> tuple[str, str]:
+    """`text` without the beginning of a marker at its end; a lone Esc is a key, not a beginning."""
+    for size in range(len(marker) - 1, 2, -1):
+        if text.endswith(marker[:size]):
+            return text[:-size], text[-size:]
+    return text, ""
+
+
 class AgentDriver(LinuxDriver):
     """The toolkit's driver with our modes."""
 
     def run_input_thread(self) -> None:
-        linux_driver.XTermParser = AnswerParser  # type: ignore[attr-defined]  # the only way in: it is named there
+        linux_driver.XTermParser = InputParser  # type: ignore[attr-defined]  # the only way in: it is named there
         super().run_input_thread()
 
     def start_application_mode(self) -> None:

@@ -41,6 +41,7 @@ class Tty:
     ) -> None:
         self.data = b""
         self.code: int | None = None
+        self.settings_before: list[object] = []
         self._screen = _Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self._answers = answers
@@ -94,7 +95,8 @@ class Tty:
         holds = (lambda: wanted in self.text) if isinstance(wanted, str) else (lambda: wanted(self))
         end = time.monotonic() + seconds
         while not holds():
-            if time.monotonic() > end or not self.pump():
+            over = not self.pump() or time.monotonic() > end
+            if over and not holds():
                 raise AssertionError(f"{wanted!r} did not come; the screen is:\n{self.text}")
 
     def settle(self, quiet_s: float = 0.15) -> None:

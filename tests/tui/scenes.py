@@ -152,7 +152,8 @@ ALL_CHANGES = (
     FileChange(path="test_slugify.py", kind="A", added=14),
 )
 
-ANSWER = """`slugify` returns an empty string when nothing is left after cleaning. Two callers pass that on as a file name:
+ANSWER = """`slugify` returns an empty string when nothing is left after cleaning. Two
+callers pass that on as a file name:
 
 | Caller          | What happens with ""    |
 |-----------------|-------------------------|
@@ -219,7 +220,8 @@ def finished() -> list[e.Body]:
     last = "Empty input now gives `n-a`, and `None` still raises `TypeError`. All 64 tests pass."
     return [
         *command_runs()[:-1],
-        *output("c4", "FAILED test_slugify.py::test_none - AttributeError: 'NoneType' object has no attribute 'lower'", "1 failed, 63 passed in 8.91s"),
+        *output("c4", "FAILED test_slugify.py::test_none - AttributeError: 'NoneType' object has no "
+            "attribute 'lower'", "1 failed, 63 passed in 8.91s"),
         *ended("c4", "exec_command", OutcomeStatus.FAILED, exit_code=1, seconds=9.2),
         e.InputDelivered(input_id="i2", item_id="u2", step=5),
         *step(5),

@@ -34,5 +34,5 @@ def test_hidden_characters_are_counted() -> None:
 @given(st.text())
 def test_nothing_that_moves_a_cursor_is_left(text: str) -> None:
     shown = visible(text)
-    assert not [char for char in shown if ord(char) < 32 and char != "\n" or 0x7F <= ord(char) < 0xA0]
+    assert not [char for char in shown if (ord(char) < 32 and char != "\n") or 0x7F <= ord(char) < 0xA0]
     shown.encode("utf-8")

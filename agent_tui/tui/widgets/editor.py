@@ -1,5 +1,6 @@
 """The input editor: many lines, history, pastes; it posts what a key means and calls nobody."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -7,25 +8,10 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from agent_tui.tui.keys import EDITOR, EMPTY_EDITOR, NEW_LINE, NOTHING
 from agent_tui.tui.widgets.history import History
 from agent_tui.tui.widgets.pastes import Pastes
 from agent_tui.tui.widgets.text_area import PlainTextArea
-
-# Keys whose meaning the app decides; see screens.md 5.2.
-ACTS = {
-    "enter": "send",
-    "tab": "queue",
-    "shift+tab": "answer_prompt",
-    "ctrl+s": "steer_now",
-    "ctrl+enter": "steer_now",
-    "escape": "escape",
-    "alt+up": "edit_pending",
-    "alt+down": "edit_pending_next",
-    "ctrl+r": "search_history",
-    "ctrl+g": "external_editor",
-    "ctrl+v": "paste_image",
-}
-NEW_LINE = ("ctrl+j", "shift+enter", "alt+enter")
 
 
 class Editor(PlainTextArea):
@@ -40,12 +26,6 @@ class Editor(PlainTextArea):
     ]
 
     @dataclass
-    class Act(Message):
-        """A key with a meaning outside the editor."""
-
-        name: str
-
-    @dataclass
     class Captured(Message):
         """A key while something else takes them all."""
 
@@ -55,9 +35,10 @@ class Editor(PlainTextArea):
     class Typed(Message):
         """A key went to the draft."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: History, act: Callable[[str], None]) -> None:
         super().__init__()
         self.past = history
+        self._act = act  # called, not posted: what is sent must be what was typed before the key
         self.pastes = Pastes()
         self.list_keys: frozenset[str] = frozenset()  # keys that an open list takes
         self.captured = False  # every key goes to who asked for it
@@ -93,7 +74,7 @@ class Editor(PlainTextArea):
         if act:
             event.stop()
             event.prevent_default()
-            self.post_message(self.Act(act))
+            self._act(act)
             return
         if key in NEW_LINE or (key == "enter" and self._continues()):
             event.stop()
@@ -109,17 +90,11 @@ class Editor(PlainTextArea):
     def _act_of(self, key: str) -> str:
         if key in self.list_keys:
             return f"list_{key}"
-        if key in ACTS and not (key == "enter" and self._continues()):
-            return ACTS[key]
-        if not self.text:
-            return {
-                "question_mark": "help",
-                "up": "edit_pending_or_history",
-                "home": "oldest",
-                "end": "newest",
-                "ctrl+d": "quit",
-            }.get(key, "")
-        return ""
+        if key in NOTHING:
+            return "nothing"
+        if key in EDITOR and not (key == "enter" and self._continues()):
+            return EDITOR[key]
+        return EMPTY_EDITOR.get(key, "") if not self.text else ""
 
     def _continues(self) -> bool:
         """A backslash before the caret makes Enter a line break, where Shift+Enter does not arrive."""

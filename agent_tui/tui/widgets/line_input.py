@@ -28,7 +28,7 @@ class LineInput(PlainTextArea):
         self.move_cursor(self.document.end)
 
     async def _on_key(self, event: events.Key) -> None:
-        if event.key in ("enter", "escape"):
+        if event.key in ("enter", "escape", "ctrl+c"):
             event.stop()
             event.prevent_default()
             self.post_message(self.Submitted(self.text) if event.key == "enter" else self.Left())

@@ -42,8 +42,11 @@ class Prompt(Vertical, can_focus=True):
 
         by: int
 
+    @dataclass
     class ToEditor(Message):
-        """The person turned to the editor."""
+        """The person turned to the editor; `typed` came while there was no question any more."""
+
+        typed: str = ""
 
     def __init__(
         self, look: Callable[[int], Look], theme: Callable[[], str], clock: Callable[[], float] = monotonic
@@ -64,6 +67,7 @@ class Prompt(Vertical, can_focus=True):
         self._scroll = 0
         self._seen = 0
         self._selected = -1
+        self._is_answered = False
         self._room = 17
         self._compact = False
 
@@ -78,7 +82,7 @@ class Prompt(Vertical, can_focus=True):
         """Show a form, another one, or none."""
         if form is not self.form:
             self._scroll, self._seen, self._selected = 0, 0, -1
-            self.form = form
+            self.form, self._is_answered = form, False
             self._redrawn()
         self._position, self._others = position, others
         self.display = form is not None
@@ -182,7 +186,12 @@ class Prompt(Vertical, can_focus=True):
     # --- keys ----------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
-        if self.form is None or self.form.writing is not None:
+        if self.form is None or self._is_answered:
+            if event.is_printable and event.character:
+                event.stop()
+                self.post_message(self.ToEditor(event.character))
+            return
+        if self.form.writing is not None:
             return
         if event.key == "escape":
             event.stop()
@@ -241,7 +250,7 @@ class Prompt(Vertical, can_focus=True):
         before = self._shape()
         effect = form.press(key)
         if effect is not None:
-            self.post_message(self.Answered(form, effect))
+            self._answer(form, effect)
             return
         if self._shape() != before:
             self._selected = -1
@@ -282,14 +291,19 @@ class Prompt(Vertical, can_focus=True):
         self._scroll = max(min(self._scroll + steps[key], rows - 1), 0)
         self.draw()
 
+    def _answer(self, form: forms.Form, effect: forms.Send | forms.Act) -> None:
+        """One answer to a form: what is typed behind it answers nothing."""
+        self._is_answered = isinstance(effect, forms.Send)
+        self.post_message(self.Answered(form, effect))
+
     def dismiss(self) -> None:
         """Esc: out of a sub-step, or the harmless answer; works unarmed as well."""
         form = self.form
-        if form is None:
+        if form is None or self._is_answered:
             return
         effect = form.dismiss()
         if effect is not None:
-            self.post_message(self.Answered(form, effect))
+            self._answer(form, effect)
         else:
             self._redrawn()
             self.draw()
@@ -302,7 +316,7 @@ class Prompt(Vertical, can_focus=True):
         effect = form.submit(message.text)
         self._close_input()
         if effect is not None:
-            self.post_message(self.Answered(form, effect))
+            self._answer(form, effect)
 
     def on_line_input_left(self, message: LineInput.Left) -> None:
         message.stop()

@@ -4,10 +4,12 @@ from typing import ClassVar
 
 from rich.cells import split_graphemes
 from rich.text import Text
+from textual import actions, events
 from textual.binding import Binding, BindingType
 from textual.document._document import Location
 from textual.widgets import TextArea
 
+_JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")
 _SHOWN = {code: 0x2400 + code for code in range(0x20) if code != 0x09} | {0x7F: 0x2421}
 _SHOWN |= dict.fromkeys((*range(128, 160), 1564, 8206, 8207, *range(8234, 8239), *range(8294, 8298)), 65533)
 
@@ -74,6 +76,25 @@ class PlainTextArea(TextArea):
 
     def _clusters(self, row: int) -> list[tuple[int, int]]:
         return [(start, end) for start, end, _ in split_graphemes(self.document.get_line(row))[0]]
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Joiners and variation selectors are not printable for Python, and part of what is typed."""
+        if event.character and event.character in _JOINERS:
+            event.stop()
+            event.prevent_default()
+            self._replace_via_keyboard(event.character, *self.selection)
+            return
+        for binding in self._bindings.key_to_bindings.get(event.key, ()):
+            event.stop()
+            event.prevent_default()
+            self._act_at_once(binding.action)
+            return
+        await super()._on_key(event)
+
+    def _act_at_once(self, action: str) -> None:
+        """An editing action here and now: by way of the app, letters typed after it would be first."""
+        _, name, parameters = actions.parse(action)
+        getattr(self, f"action_{name}")(*parameters)
 
     def set_text(self, text: str) -> None:
         """Replace everything, undoably, caret at the end."""

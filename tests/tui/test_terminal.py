@@ -1,0 +1,232 @@
+"""The interface on a real pseudo-terminal: raw bytes in, every way out."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.tui.emulated import Tty
+
+PLAY = Path(__file__).with_name("play.py")
+OFF = (
+    b"\x1b[?1000l",
+    b"\x1b[?1003l",
+    b"\x1b[?1006l",
+    b"\x1b[?1015l",
+    b"\x1b[?1004l",
+    b"\x1b[?2004l",
+    b"\x1b[<u",
+    b"\x1b[?1049l",
+    b"\x1b[?25h",
+)
+Starts = Callable[..., Tty]
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Iterator[Starts]:
+    """Starts the interface on a scene and waits for its first picture."""
+    opened: list[Tty] = []
+
+    def start(scene: str = "idle", *settings: str, wait_for: str = "ready", **options: int) -> Tty:
+        env = {
+            key: value
+            for key, value in os.environ.items()
+            if key not in ("NO_COLOR", "TMUX", "EDITOR", "VISUAL")
+        }
+        env |= {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
+        tty = Tty(
+            [sys.executable, str(PLAY), scene, str(tmp_path), *settings],
+            env=env,
+            cwd=str(tmp_path),
+            **options,
+        )
+        opened.append(tty)
+        tty.settings_before = tty.line_settings()
+        tty.until(wait_for)
+        return tty
+
+    yield start
+    for tty in opened:
+        tty.close()
+
+
+def sent(tmp_path: Path) -> str:
+    return (tmp_path / "sent.log").read_text()
+
+
+def restored(tty: Tty) -> None:
+    """Every mode that was switched on is off, mouse before the line settings; nothing on after it."""
+    tail = tty.data[tty.data.rindex(b"\x1b[?1049h") :]
+    for sequence in OFF:
+        assert sequence in tail, sequence
+        assert tail.rfind(sequence.replace(b"l", b"h")) < tail.rfind(sequence) or sequence in (
+            b"\x1b[<u",
+            b"\x1b[?25h",
+        )
+    assert tty.line_settings() == tty.settings_before
+
+
+def test_a_message_is_sent_letter_for_letter_and_the_end_leaves_words(begin: Starts, tmp_path: Path) -> None:
+    tty = begin()
+    tty.send("中文a😀e\u0301한 go")
+    tty.until("go")
+    tty.send("\r")
+    tty.until("You said")
+    tty.send("\x04")
+    assert tty.wait() == 0
+    assert "text='中文a😀e\u0301한 go'" in sent(tmp_path)
+    assert b"agent-tui resume 7f3a" in tty.data
+    restored(tty)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)]
+)
+def test_a_signal_restores_the_terminal(begin: Starts, number: int, code: int) -> None:
+    tty = begin()
+    tty.signal(number)
+    assert tty.wait() == code
+    restored(tty)
+
+
+def test_ctrl_c_twice_quits(begin: Starts) -> None:
+    tty = begin()
+    tty.send("\x03")
+    tty.until("again to quit")
+    tty.send("\x03")
+    assert tty.wait() == 0
+    restored(tty)
+
+
+def test_an_internal_error_leaves_a_readable_screen(begin: Starts) -> None:
+    tty = begin("broken", wait_for="AttributeError")
+    assert tty.wait() == 1
+    restored(tty)
+    after = tty.data[tty.data.rindex(b"\x1b[?1049l") :]
+    assert b"AttributeError" in after
+
+
+def test_the_guardian_restores_after_kill_9(begin: Starts) -> None:
+    tty = begin()
+    tty.settle()
+    tty.signal(signal.SIGKILL)
+    tty.wait()
+    tty.until("the terminal is restored")
+    restored(tty)
+
+
+def test_a_large_paste_is_one_insertion_and_arrives_whole(begin: Starts, tmp_path: Path) -> None:
+    tty = begin()
+    text = "".join(f"{number} /quit y n 日本\t\r\n" for number in range(10_000)) + "\x1b[20"
+    tty.paste(text)
+    tty.until("[pasted 10,001 lines]")
+    tty.send(" go\r")
+    tty.until("You said")
+    tty.send("\x04")
+    assert tty.wait() == 0
+    assert repr(text.replace("\r\n", "\n") + " go") in sent(tmp_path)
+    assert sent(tmp_path).count("Submit(") == 1
+
+
+@pytest.mark.parametrize("key", ["\n", "\x1b\r", "\x1b[13;2u", "\x1b[27;2;13~", "\\\r"])
+def test_every_way_to_a_new_line(begin: Starts, tmp_path: Path, key: str) -> None:
+    tty = begin()
+    tty.send("one")
+    tty.until("one")
+    tty.send(key)
+    tty.send("two")
+    tty.until("two")
+    tty.send("\r")
+    tty.until("You said 7")
+    tty.send("\x04")
+    tty.wait()
+    assert "text='one\\ntwo'" in sent(tmp_path)
+
+
+def test_ctrl_q_does_nothing(begin: Starts) -> None:
+    tty = begin()
+    tty.send("\x11still here")
+    tty.until("still here")
+
+
+def test_suspend_and_back_draws_anew(begin: Starts) -> None:
+    tty = begin()
+    tty.send("draft")
+    tty.until("draft")
+    tty.send("\x1a")
+    stopped = _stopped(tty)
+    assert stopped
+    assert b"\x1b[?1049l" in tty.data
+    tty.resize(100, 30)
+    tty.signal(signal.SIGCONT)
+    tty.until(lambda tty: tty.data.count(b"\x1b[?1049h") == 2)
+    tty.send(" more")
+    tty.until("draft more")
+    assert len(tty.lines) == 30
+    tty.send("\x03")
+    tty.settle()
+    tty.send("\x04")
+    assert tty.wait() == 0
+
+
+def _stopped(tty: Tty) -> bool:
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        tty.pump()
+        pid, status = os.waitpid(tty.pid, os.WNOHANG | os.WUNTRACED)
+        if pid:
+            return os.WIFSTOPPED(status)
+    return False
+
+
+def test_resize_keeps_the_draft_and_says_when_it_is_too_small(begin: Starts) -> None:
+    tty = begin()
+    tty.send("draft")
+    tty.until("draft")
+    tty.resize(50, 12)
+    tty.until("terminal too small (50×12)")
+    tty.resize(120, 40)
+    tty.until("draft")
+    tty.until("openai/gpt-5.1 high")
+
+
+def test_the_hardware_cursor_stands_at_the_caret(begin: Starts) -> None:
+    tty = begin()
+    tty.send("a中😀")
+    tty.until("a中😀")
+    tty.settle()
+    assert tty.cursor == (2 + 5, 22)
+    tty.send("\x1b[D\x1b[D")
+    tty.settle()
+    assert tty.cursor == (2 + 1, 22)
+
+
+def test_one_backspace_removes_one_visible_character(begin: Starts, tmp_path: Path) -> None:
+    tty = begin()
+    tty.send("x👩\u200d👩\u200d👧e\u0301")
+    tty.settle()
+    tty.send("\x7f\x7f!ok\r")
+    tty.until("You said 4")
+    tty.send("\x04")
+    tty.wait()
+    assert "text='x!ok'" in sent(tmp_path)
+
+
+def test_escape_interrupts_and_twice_kills(begin: Starts, tmp_path: Path) -> None:
+    tty = begin("command_runs", wait_for="running 1 call")
+    tty.send("\x1b")
+    tty.until("interrupted by you")
+    tty.send("\x04")
+    tty.wait()
+    assert "Interrupt(force=False" in sent(tmp_path)
+
+
+def test_ascii_and_no_colour(begin: Starts) -> None:
+    tty = begin("finished", "glyphs=ascii", "theme=mono", wait_for="done")
+    assert tty.text.isascii()
+    assert b"\x1b[38" not in tty.data
+    assert b"\x1b[48" not in tty.data
