@@ -55,10 +55,19 @@ APPROVAL_POLICIES = ("untrusted", "on-request", "never")
 LOST_RESULT_CHOICES = ("report", "rollback", "stop")
 
 RUN_OPTIONS: tuple[Option, ...] = (
-    _option("-m", "--model", kind="text", metavar="PROVIDER/MODEL", help="the model", project="free"),
+    _option(
+        "-m",
+        "--model",
+        kind="text",
+        metavar="PROVIDER/MODEL",
+        help="the model, such as openai/gpt-6-sol",
+        project="free",
+    ),
     _option("--base-url", kind="text", metavar="URL", help="address of the provider's API"),
     _option("-C", "--cd", kind="text", metavar="DIR", help="work in this directory"),
-    _option("--add-dir", kind="list", metavar="DIR", help="also writable for commands", default=()),
+    _option(
+        "--add-dir", kind="list", metavar="DIR", help="commands may write there too; repeatable", default=()
+    ),
     _option(
         *("-s", "--sandbox"),
         kind="choice",
@@ -78,7 +87,7 @@ RUN_OPTIONS: tuple[Option, ...] = (
         strictest=("untrusted", "never", "on-request"),
     ),
     _option("--profile", kind="text", metavar="NAME", help="use the settings of `[profiles.NAME]`"),
-    _option("-i", "--image", kind="list", metavar="FILE", help="attach a picture", default=()),
+    _option("-i", "--image", kind="list", metavar="FILE", help="attach a picture; repeatable", default=()),
     _flag("--ephemeral", help="store nothing"),
     _flag("--no-checkpoints", help="take no checkpoints", project="tighten", strictest=(False, True)),
     _flag(
@@ -94,12 +103,22 @@ RUN_OPTIONS: tuple[Option, ...] = (
         help="the run counts as done only when CMD exits 0 after the last change",
         project="free",
     ),
-    _option("--max-turns", kind="integer", metavar="N", help="model responses", project="tighten"),
-    _option("--max-tool-calls", kind="integer", metavar="N", help="tool calls", project="tighten"),
-    _option("--max-tokens", kind="integer", metavar="N", help="tokens in and out", project="tighten"),
-    _option("--max-cost", kind="number", metavar="USD", help="money", project="tighten"),
-    _option("--timeout", kind="number", metavar="SECONDS", help="active time of a run", project="tighten"),
-    _flag("--plain", help="line-mode interface"),
+    _option(
+        "--max-turns", kind="integer", metavar="N", help="end after N model responses", project="tighten"
+    ),
+    _option(
+        "--max-tool-calls", kind="integer", metavar="N", help="end after N tool calls", project="tighten"
+    ),
+    _option(
+        "--max-tokens", kind="integer", metavar="N", help="end after N tokens, in and out", project="tighten"
+    ),
+    _option(
+        "--max-cost", kind="number", metavar="USD", help="end when it has cost so much", project="tighten"
+    ),
+    _option(
+        "--timeout", kind="number", metavar="SECONDS", help="end after so much active time", project="tighten"
+    ),
+    _flag("--plain", help="line mode instead of the screen"),
     _flag("--debug", help="show tracebacks"),
 )
 
