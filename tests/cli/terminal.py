@@ -1,0 +1,65 @@
+"""The program in a pseudo-terminal: wait for text, type, see how it ended."""
+
+import os
+import pty
+import select
+import time
+from types import TracebackType
+
+from tests.program import Program, command
+
+WAIT_S = 15.0
+
+
+class Terminal:
+    """One start of the program; output is kept whole."""
+
+    def __init__(self, program: Program, *argv: str, **environ: str) -> None:
+        self.seen = ""
+        self._read = 0
+        self._pid, self._fd = pty.fork()
+        if self._pid == 0:
+            os.chdir(program.workspace)
+            line = [*command(*program.hidden), *argv]
+            os.execvpe(line[0], line, program.environ | environ)
+
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pid:
+            os.kill(self._pid, 9)
+            os.waitpid(self._pid, 0)
+        os.close(self._fd)
+
+    def expect(self, text: str) -> None:
+        """Read until the text comes, after what was expected before."""
+        end = time.monotonic() + WAIT_S
+        while text not in self.seen[self._read :]:
+            assert time.monotonic() < end, f"`{text}` did not come; seen:\n{self.seen}"
+            self._take()
+        self._read = self.seen.index(text, self._read) + len(text)
+
+    def type(self, text: str) -> None:
+        """Press keys."""
+        os.write(self._fd, text.encode())
+
+    def end(self) -> int:
+        """Read to the end; the exit code."""
+        while self._take():
+            pass
+        _, status = os.waitpid(self._pid, 0)
+        self._pid = 0
+        return os.waitstatus_to_exitcode(status)
+
+    def _take(self) -> bool:
+        if not select.select([self._fd], [], [], WAIT_S)[0]:
+            return False
+        try:
+            data = os.read(self._fd, 65536)
+        except OSError:  # EIO: the program has ended
+            return False
+        self.seen += data.decode("utf-8", "replace")
+        return bool(data)

@@ -1,0 +1,87 @@
+"""What is asked before the interface starts: trust in a directory's files, and a model."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import Terminal
+from tests.program import Program
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    program = Program.at(tmp_path)
+    (program.workspace / "AGENTS.md").write_text("be kind\n")
+    (program.workspace / ".agent-tui").mkdir()
+    (program.workspace / ".agent-tui" / "config.toml").write_text('verify = "make"\nsandbox = "off"\n')
+    return program
+
+
+def layer(program: Program, key: str) -> str:
+    """The layer that `config show` names for a key."""
+    line = next(line for line in program.run("config").out.splitlines() if line.split()[0] == key)
+    return line.rpartition("(")[2].rstrip(")")
+
+
+def test_trust_holds_for_exactly_these_files(program: Program) -> None:
+    assert layer(program, "verify") == "default"
+    with Terminal(program) as terminal:
+        terminal.expect("off until you trust them")
+        terminal.expect(".agent-tui/config.toml")
+        terminal.expect("AGENTS.md  1 line of instructions")
+        terminal.type("v\n")
+        terminal.expect("be kind")
+        terminal.type("t\n")
+        terminal.expect("No model is set up.")
+        terminal.type("q\n")
+        assert terminal.end() == 0
+    assert (layer(program, "verify"), layer(program, "sandbox")) == ("project", "default")
+    assert "would loosen it" in program.run("config").out
+    with Terminal(program) as terminal:
+        terminal.expect("No model is set up.")
+        assert "until you trust" not in terminal.seen
+    (program.workspace / ".agent-tui" / "config.toml").write_text('verify = "make evil"\n')
+    assert layer(program, "verify") == "default"
+    with Terminal(program) as terminal:
+        terminal.expect("off until you trust them")
+
+
+def test_not_now_is_the_answer_of_a_bare_enter_and_is_kept(program: Program) -> None:
+    with Terminal(program) as terminal:
+        terminal.expect("n, t, v or q>")
+        terminal.type("\n")
+        terminal.expect("No model is set up.")
+    assert layer(program, "verify") == "default"
+    with Terminal(program) as terminal:
+        terminal.expect("No model is set up.")
+        assert "until you trust" not in terminal.seen
+
+
+def test_quitting_keeps_no_answer(program: Program) -> None:
+    for _ in range(2):
+        with Terminal(program) as terminal:
+            terminal.expect("n, t, v or q>")
+            terminal.type("q\n")
+            assert terminal.end() == 0
+
+
+def test_files_cannot_write_to_the_screen_by_their_names(tmp_path: Path) -> None:
+    program = Program.at(tmp_path)
+    (program.workspace / "AGENTS.md").write_text("\x1b[2Jgone\n")
+    with Terminal(program) as terminal:
+        terminal.expect("n, t, v or q>")
+        terminal.type("v\n")
+        terminal.expect("\\x1b[2Jgone")
+        assert "\x1b[2J" not in terminal.seen
+
+
+def test_keys_and_servers_that_were_found_are_offered(tmp_path: Path) -> None:
+    program = Program.at(tmp_path)
+    with Terminal(program, OPENAI_API_KEY="sk-secret") as terminal:
+        terminal.expect("Choose a model. Found:")
+        terminal.expect("openai/")
+        terminal.expect("OPENAI_API_KEY")
+        terminal.expect("Try the demo")
+        terminal.type("\n")
+        assert terminal.end() == 0
+        assert "sk-secret" not in terminal.seen
