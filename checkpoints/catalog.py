@@ -72,6 +72,10 @@ class Row:
         )
 
 
+class DamagedCatalogError(CheckpointError):
+    """The list cannot be read as one at all; a new one has to be begun."""
+
+
 class Catalog:
     """Opened by each process by itself; all methods raise CheckpointError when the file fails."""
 
@@ -85,8 +89,10 @@ class Catalog:
             connection.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;" + _SCHEMA)
             connection.execute("INSERT OR IGNORE INTO meta VALUES ('schema', ?)", (str(SCHEMA_VERSION),))
             version = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()[0]
-        except sqlite3.Error as error:
+        except sqlite3.OperationalError as error:
             raise CheckpointError(f"checkpoint list `{self.path}` cannot be opened: {error}") from error
+        except (sqlite3.DatabaseError, TypeError) as error:
+            raise DamagedCatalogError(f"checkpoint list `{self.path}` is damaged: {error}") from error
         if int(version) > SCHEMA_VERSION:
             raise CheckpointError(
                 f"checkpoint list `{self.path}` was written by a newer agent-tui; update it"

@@ -3,13 +3,14 @@
 import asyncio
 import functools
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from checkpoints import diff as differences
+from checkpoints.catalog import DamagedCatalogError
 from checkpoints.coverage import Limits, refusal
 from checkpoints.gitprocess import Git, find_git
 from checkpoints.off import NoCheckpointer
@@ -17,7 +18,7 @@ from checkpoints.paths import selected_paths
 from checkpoints.presence import Presence
 from checkpoints.retention import Keep
 from checkpoints.rollback import Request, Rollback
-from checkpoints.roots import home_of
+from checkpoints.roots import home_of, set_aside
 from checkpoints.states import covered_pairs
 from checkpoints.types import (
     Author,
@@ -95,6 +96,7 @@ class WorkspaceCheckpointer:
         self._lock = threading.Lock()
         self._core: Workspace | None = None
         self._presence: Presence | None = None
+        self._aside: Path | None = None
         self._upkeep: Upkeep | None = None
         self._error: CheckpointError | None = None
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoints")
@@ -107,7 +109,8 @@ class WorkspaceCheckpointer:
         return self._health
 
     async def take(self, cause: Cause) -> Checkpoint:
-        return await self._call(functools.partial(self._take, cause))
+        await self._settled()
+        return await self._in_time(self._call(functools.partial(self._take, cause)))
 
     async def changes_since(self, checkpoint_id: str) -> tuple[FileChange, ...]:
         return await self._call(functools.partial(self._changes_since, checkpoint_id))
@@ -160,6 +163,19 @@ class WorkspaceCheckpointer:
 
     # --- in the thread ----------------------------------------------------------------------------
 
+    async def _settled(self) -> None:
+        """Wait for the first import; it ends by itself unless the disk hangs."""
+        if not self._imported.done():
+            await self._in_time(self.ready(), self._limits.import_s)
+
+    async def _in_time(self, work: Awaitable[_T], more_s: float = 0.0) -> _T:
+        """Give up after the time limit; what hangs goes on in its thread, and the next one waits for it."""
+        limit_s = self._limits.take_s + more_s
+        try:
+            return await asyncio.wait_for(work, limit_s)
+        except TimeoutError as error:
+            raise CheckpointError(f"the checkpoint took longer than {limit_s:g} s") from error
+
     async def _call(self, work: Callable[[Workspace], _T]) -> _T:
         """Run in the thread, after what runs there; a cancelled caller does not stop the work."""
         if self._upkeep is not None:
@@ -190,7 +206,12 @@ class WorkspaceCheckpointer:
         core = Workspace(
             home, self._session, git=self._git, limits=self._limits, state_dir=self._state_dir, targeted=why
         )
-        core.open(self._progress)
+        try:
+            core.open(self._progress)
+        except DamagedCatalogError:
+            core.store.close()
+            self._aside = set_aside(home.directory)
+            return self._opened()
         try:
             self._presence = Presence(home.directory, self._session)
         except OSError as error:
@@ -208,6 +229,8 @@ class WorkspaceCheckpointer:
         if core.targeted:
             return Health(state="file_tools_only", detail=core.targeted)
         words = []
+        if self._aside is not None:
+            words.append(f"the older checkpoints were damaged and are gone; they lie in `{self._aside}`")
         if self._git is None:
             words.append("`git` is not installed or too old: checkpoints are plain copies")
         others = self._presence.others() if self._presence else []

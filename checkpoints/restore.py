@@ -12,6 +12,7 @@ from checkpoints.journal import Step
 from checkpoints.objects import FOLDER, LINK
 from checkpoints.places import Places
 from checkpoints.states import Entry, shown
+from checkpoints.store import DamagedStoreError
 
 _OPENED = 0o700
 
@@ -34,6 +35,8 @@ class Restore:
                 reason = self._step(step)
             except OSError as error:
                 reason = strerror(error)
+            except DamagedStoreError as error:
+                reason = str(error)
             if reason:
                 self.failures[shown(step.path)] = reason
             self.done(index)

@@ -17,6 +17,7 @@ from checkpoints.plan import Draft, Evidence, chosen, draft, feasible, operation
 from checkpoints.restore import Restore
 from checkpoints.snapshot import State
 from checkpoints.states import covered_pairs, shown
+from checkpoints.store import DamagedStoreError
 from checkpoints.types import (
     Author,
     Cause,
@@ -210,6 +211,7 @@ class Rollback:
         workspace = self._workspace
         failures: dict[str, str] = {}
         if steps:
+            self._require_content(row, steps)
             try:
                 workspace.journal.begin(
                     session=row.session, root=workspace.home.below, target=row.id, undo=before.id, steps=steps
@@ -221,6 +223,17 @@ class Rollback:
             self._after_step(-1)
             failures = self._restore(steps)
         return self._finish(row, before, steps, failures, plan, merged, request)
+
+    def _require_content(self, row: Row, steps: list[Step]) -> None:
+        """Nothing is begun that could not be finished."""
+        workspace = self._workspace
+        try:
+            for step in steps:
+                if step.after is not None and step.after.mode != FOLDER:
+                    workspace.store.require(step.after.oid)
+        except DamagedStoreError as error:
+            workspace.distrust(row, str(error))
+            raise DamagedStoreError(f"checkpoint `{row.id}` cannot be used any more: {error}") from error
 
     def _restore(self, steps: list[Step]) -> dict[str, str]:
         places = Places(self._workspace.root)

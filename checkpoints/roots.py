@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,6 +69,16 @@ def existing_home(root: Path, state_dir: Path) -> Home | None:
     if (base / key.key).is_dir():
         return Home(directory=base / key.key, root=key.root, below="")
     return None if refusal(key.root) else _outer(base, key.root)
+
+
+def set_aside(directory: Path) -> Path:
+    """Move a damaged store away, so that a new one can be begun; raises CheckpointError."""
+    target = directory.with_name(f"{directory.name}.damaged-{int(time.time())}")
+    try:
+        directory.rename(target)
+    except OSError as error:
+        raise CheckpointError(f"the damaged `{directory}` cannot be moved away: {error.strerror}") from error
+    return target
 
 
 def _describe(directory: Path, root: Path, *, alone: bool) -> None:

@@ -285,10 +285,7 @@ class _Level:
             return
         known = self.old_files.get(name)
         if known is not None and self._unchanged(known, status, name):
-            if self.same_rules and name not in self.old.held:  # type: ignore[union-attr] # same rules as the old one
-                self.files[name] = known
-                self.walk.count += 1
-            elif self._included(name, True, folder=False):
+            if (self.same_rules and name not in self.old.held) or self._included(name, True, folder=False):  # type: ignore[union-attr] # same rules as the old one
                 self.files[name] = known
                 self.walk.count += 1
         elif self._included(name, known is not None or name in self.old_gaps, folder=False):

@@ -91,6 +91,11 @@ class Store:
         """Whether a loose file of that object exists; a packed one may exist beside."""
         return os.path.exists(self._loose_path(oid))
 
+    def require(self, oid: bytes) -> None:
+        """Make sure that content can be had; raises DamagedStoreError."""
+        if not self.has_loose(oid):
+            self.read(oid)
+
     def put(self, kind: Kind, content: bytes) -> bytes:
         """Store one object as a loose file and return its id; raises OSError."""
         oid = object_id(kind, content)

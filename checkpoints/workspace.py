@@ -86,9 +86,9 @@ class Workspace:
         self._scanner.progress = progress
         self._load_defaults()
         last = self.catalog.last(self.session)
-        if last is not None:
-            note = self.state(last).note
-            self.touched, self._scanner.hold = set(note.touched), set(note.held)
+        known = self._readable(last) if last is not None else None
+        if known is not None:
+            self.touched, self._scanner.hold = set(known.note.touched), set(known.note.held)
             self._scanner.sticky = True
         if not self.targeted:
             self._load_manifest()
@@ -131,7 +131,8 @@ class Workspace:
     def follow_mode(self) -> None:
         """Work as the newest checkpoint of the session did, full or targeted."""
         last = self.catalog.last(self.session)
-        if last is not None and self.state(last).note.targeted and not self.targeted:
+        known = self._readable(last) if last is not None else None
+        if known is not None and known.note.targeted and not self.targeted:
             self.switch_to_targeted("the session held only what file tools named")
 
     def switch_to_targeted(self, why: str) -> None:
@@ -338,9 +339,15 @@ class Workspace:
         try:
             return read_state(self.store, row.state)
         except DamagedStoreError as error:
-            if not row.broken:
-                self.catalog.update(replace(row, broken=str(error)))
+            self.distrust(row, str(error))
             raise DamagedStoreError(f"checkpoint `{row.id}` cannot be used any more: {error}") from error
+
+    def distrust(self, row: Row, why: str) -> None:
+        """Note a checkpoint as broken, and store everything anew: what else is missing is not known."""
+        if not row.broken:
+            self.catalog.update(replace(row, broken=why))
+        self._scanner.previous = None
+        self._latest = None
 
     def _readable(self, row: Row) -> State | None:
         try:

@@ -28,15 +28,14 @@ def held(session: Session) -> set[str]:
 def test_ignored_files_are_left_out_and_folders_are_never_skipped_by_name(
     root: Path, open_session: OpenSession
 ) -> None:
-    shell(
-        "git init -q .; mkdir -p build env target node_modules/x sub; echo 'node_modules/\n*.log\n!keep.log' > .gitignore",
-        root,
-    )
-    shell(
-        "echo secret > .git/info/exclude; touch build/a env/b target/c node_modules/x/d e.log keep.log secret",
-        root,
-    )
-    shell("echo '/only-here' > sub/.gitignore; touch sub/only-here only-here sub/f.log", root)
+    shell("git init -q .; mkdir -p build env target node_modules/x sub", root)
+    (root / ".gitignore").write_text("node_modules/\n*.log\n!keep.log\n")
+    (root / ".git/info/exclude").write_text("secret\n")
+    (root / "sub/.gitignore").write_text("/only-here\n")
+    for name in ("build/a", "env/b", "target/c", "node_modules/x/d", "e.log", "keep.log", "secret"):
+        (root / name).touch()
+    for name in ("sub/only-here", "only-here", "sub/f.log"):
+        (root / name).touch()
     session = open_session()
     session.take()
     assert held(session) == {

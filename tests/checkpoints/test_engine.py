@@ -1,0 +1,186 @@
+"""The checkpointer as the engine sees it: asynchronous, in a thread of its own, never silent."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agent_tui.engine.ports import Checkpointer
+from checkpoints.catalog import Catalog
+from checkpoints.coverage import Limits
+from checkpoints.engine import WorkspaceCheckpointer, open_checkpointer
+from checkpoints.journal import Step
+from checkpoints.types import Author, Cause, CheckpointError, Phase
+from tests.checkpoints.conftest import OpenSession
+
+
+def opened(root: Path, state_dir: Path, session: str = "s1", **facts: object) -> WorkspaceCheckpointer:
+    found = open_checkpointer(workspace=root, state_dir=state_dir, session=session, **facts)  # type: ignore[arg-type]
+    assert isinstance(found, WorkspaceCheckpointer)
+    return found
+
+
+def cause(phase: Phase, session: str = "s1", **facts: object) -> Cause:
+    return Cause(phase=phase, session=session, **facts)  # type: ignore[arg-type]
+
+
+async def test_a_turn_through_the_port(root: Path, state_dir: Path) -> None:
+    (root / "a").write_text("1\n2\n")
+    checkpointer: Checkpointer = open_checkpointer(workspace=root, state_dir=state_dir, session="s1")
+    start = await checkpointer.take(cause(Phase.TURN_START))
+    assert checkpointer.health().state == "ok"
+    before = await checkpointer.take(cause(Phase.BEFORE_CALL, call_id="c1", step=1))
+    (root / "a").write_text("1\nx\n")
+    (change,) = await checkpointer.changes_since(before.id)
+    assert (change.path, change.kind, change.added, change.removed) == ("a", "M", 1, 1)
+    after = await checkpointer.take(cause(Phase.AFTER_CALL, call_id="c1", step=1))
+    assert [(one.path, one.author) for one in after.changes] == [("a", Author.AGENT)]
+    assert "-2\n+x\n" in await checkpointer.diff(start.id, after.id)
+    assert await checkpointer.diff(start.id, after.id, ["other"]) == ""
+    plan = await checkpointer.plan(start.id)
+    assert [(one.action, one.path, one.detail) for one in plan.operations] == [("write", "a", "+1 -1")]
+    result = await checkpointer.rollback(start.id, session="s1")
+    assert (root / "a").read_text() == "1\n2\n"
+    assert [one.id for one in await checkpointer.list()][-1] == start.id
+    redone = await checkpointer.redo("s1")
+    assert redone.target == result.undo
+    assert (root / "a").read_text() == "1\nx\n"
+    with pytest.raises(CheckpointError, match="no rollback"):
+        await checkpointer.redo("s1")
+    await checkpointer.close()
+
+
+async def test_single_paths_go_back_alone(root: Path, state_dir: Path) -> None:
+    for name in ("a", "d/b", "d/c"):
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text("1")
+    checkpointer = opened(root, state_dir)
+    start = await checkpointer.take(cause(Phase.BEFORE_CALL, call_id="c1", step=1))
+    for name in ("a", "d/b", "d/c", "d/new"):
+        (root / name).write_text("2")
+    await checkpointer.take(cause(Phase.AFTER_CALL, call_id="c1", step=1))
+    await checkpointer.rollback(start.id, paths=["d/b", str(root / "d/new")])
+    assert [(root / name).read_text() for name in ("a", "d/b", "d/c")] == ["2", "1", "2"]
+    assert not (root / "d/new").exists()
+    await checkpointer.rollback(start.id, paths=["d"])
+    assert [(root / name).read_text() for name in ("a", "d/c")] == ["2", "1"]
+    with pytest.raises(CheckpointError, match="outside the workspace"):
+        await checkpointer.rollback(start.id, paths=["../x"])
+    await checkpointer.close()
+
+
+async def test_the_first_import_runs_before_anybody_asks(root: Path, state_dir: Path) -> None:
+    for number in range(50):
+        (root / str(number)).write_text("x")
+    checkpointer = opened(root, state_dir)
+    assert (await checkpointer.ready()).state == "ok"
+    await checkpointer.close()
+    with pytest.raises(RuntimeError):
+        await checkpointer.take(cause(Phase.TURN_START))
+
+
+async def test_a_cancelled_caller_leaves_the_store_whole(root: Path, state_dir: Path) -> None:
+    (root / "a").write_text("x")
+    checkpointer = opened(root, state_dir)
+    await checkpointer.ready()
+    taking = asyncio.create_task(checkpointer.take(cause(Phase.TURN_START)))
+    await asyncio.sleep(0)
+    taking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await taking
+    await checkpointer.take(cause(Phase.TURN_START))
+    assert {one.seq for one in await checkpointer.list()} in ({1}, {1, 2})
+    await checkpointer.close()
+
+
+async def test_what_takes_too_long_is_an_error_and_not_a_checkpoint(root: Path, state_dir: Path) -> None:
+    checkpointer = opened(root, state_dir, limits=Limits(take_s=0.0))
+    await checkpointer.ready()
+    with pytest.raises(CheckpointError, match=r"too long|longer than"):
+        await checkpointer.take(cause(Phase.TURN_START))
+    assert await checkpointer.list() == ()
+    await checkpointer.close()
+
+
+async def test_an_unwritable_state_directory_fails_in_words(root: Path, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    checkpointer = opened(root, blocked)
+    with pytest.raises(CheckpointError, match="cannot be written"):
+        await checkpointer.take(cause(Phase.TURN_START))
+    assert checkpointer.health().state == "failed"
+    await checkpointer.close()
+
+
+async def test_a_damaged_list_is_set_aside_and_said(root: Path, state_dir: Path) -> None:
+    checkpointer = opened(root, state_dir)
+    await checkpointer.take(cause(Phase.TURN_START))
+    await checkpointer.close()
+    path = next(state_dir.glob("checkpoints/*/catalog.db"))
+    path.write_bytes(b"no database at all" * 100)
+    again = opened(root, state_dir)
+    taken = await again.take(cause(Phase.TURN_START))
+    assert taken.seq == 1
+    assert "damaged" in again.health().detail
+    await again.close()
+
+
+async def test_another_open_session_is_named(root: Path, state_dir: Path) -> None:
+    one = opened(root, state_dir, "one")
+    await one.ready()
+    two = opened(root, state_dir, "two")
+    assert "session one is open here too" in (await two.ready()).detail
+    await one.close()
+    await two.close()
+
+
+async def test_switched_off_checkpoints_say_so(root: Path, state_dir: Path) -> None:
+    checkpointer = open_checkpointer(workspace=root, state_dir=state_dir, session="s1", enabled=False)
+    assert checkpointer.health().state == "off"
+    assert await checkpointer.list() == ()
+    with pytest.raises(CheckpointError, match="off"):
+        await checkpointer.take(cause(Phase.TURN_START))
+    await checkpointer.close()
+    assert list(state_dir.iterdir()) == []
+
+
+async def test_a_cut_rollback_is_asked_about_or_taken_back(
+    root: Path, state_dir: Path, open_session: OpenSession
+) -> None:
+    (root / "a").write_text("1")
+    session = open_session()
+    start = session.before().row
+    (root / "a").write_text("2")
+    session.after()
+    undo = session.take(Phase.BEFORE_ROLLBACK).row
+    trees = session.core.trees
+    old, new = (trees.find(session.core.state(row), b"a") for row in (start, undo))
+    session.core.journal.begin(
+        session="s1", root="", target=start.id, undo=undo.id, steps=[Step(path=b"a", before=new, after=old)]
+    )
+    session.close()
+    asks = opened(root, state_dir, settle=False)
+    with pytest.raises(CheckpointError, match="was cut"):
+        await asks.take(cause(Phase.TURN_START))
+    cut = await asks.cut()
+    assert cut is not None
+    assert (cut.target, cut.done, cut.total) == (start.id, 0, 1)
+    result = await asks.finish_cut(complete=True)
+    assert result is not None
+    assert (root / "a").read_text() == "1"
+    await asks.take(cause(Phase.TURN_START))
+    await asks.close()
+
+
+async def test_the_catalog_of_a_newer_version_is_refused(root: Path, state_dir: Path) -> None:
+    checkpointer = opened(root, state_dir)
+    await checkpointer.ready()
+    await checkpointer.close()
+    path = next(state_dir.glob("checkpoints/*/catalog.db"))
+    catalog = Catalog(path)
+    catalog.set_meta("schema", "99")
+    catalog.close()
+    newer = opened(root, state_dir)
+    with pytest.raises(CheckpointError, match="newer"):
+        await newer.take(cause(Phase.TURN_START))
+    await newer.close()
