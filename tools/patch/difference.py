@@ -75,28 +75,26 @@ def _opcodes(source: Sequence[str], target: Sequence[str]) -> Iterator[Opcode]:
 
 
 def _groups(opcodes: Sequence[Opcode]) -> Iterator[list[Opcode]]:
-    """Changes with the lines around them; a long equal part ends a group."""
+    """Changes with the lines around them; an equal part longer than both contexts ends a group."""
     group: list[Opcode] = []
     for tag, a1, a2, b1, b2 in opcodes:
         if tag != "equal":
             group.append((tag, a1, a2, b1, b2))
             continue
+        around = min(CONTEXT, a2 - a1)
+        if group and a2 - a1 <= 2 * CONTEXT:
+            group.append((tag, a1, a2, b1, b2))
+            continue
         if group:
-            cut = min(CONTEXT, a2 - a1)
-            if a2 - a1 > 2 * CONTEXT:
-                yield [*group, (tag, a1, a1 + cut, b1, b1 + cut)]
-                group = []
-            else:
-                group.append((tag, a1, a2, b1, b2))
-                continue
-        a1, b1 = max(a1, a2 - CONTEXT), max(b1, b2 - CONTEXT)
-        group = [(tag, a1, a2, b1, b2)] if a1 < a2 else []
+            yield [*group, (tag, a1, a1 + around, b1, b1 + around)]
+        group = [(tag, a2 - around, a2, b2 - around, b2)]
     if any(tag != "equal" for tag, *_ in group):
-        last = group[-1]
-        if last[0] == "equal":
-            cut = min(CONTEXT, last[2] - last[1])
-            group[-1] = ("equal", last[1], last[1] + cut, last[3], last[3] + cut)
-        yield group
+        yield [*group[:-1], _shortened(group[-1])]
+
+
+def _shortened(last: Opcode) -> Opcode:
+    tag, a1, a2, b1, b2 = last
+    return (tag, a1, min(a2, a1 + CONTEXT), b1, min(b2, b1 + CONTEXT)) if tag == "equal" else last
 
 
 def _hunk(group: Sequence[Opcode], source: Sequence[str], target: Sequence[str]) -> Iterator[str]:

@@ -1,0 +1,204 @@
+"""`apply_patch`: changes files, byte-exact where they are not meant to change, all or none."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sandbox.policy import Policy
+from tools.descriptions import description
+from tools.patch.commit import commit
+from tools.patch.grammar import PatchError, Section, parse
+from tools.patch.plan import Change, Planner
+from tools.paths import Need, name_of, place_of, shown, writing_need
+from tools.threads import in_thread
+from tools.types import (
+    Arguments,
+    Assessment,
+    CallClass,
+    CallSink,
+    Effects,
+    Grant,
+    Invocation,
+    Outcome,
+    OutcomeStatus,
+    PathSet,
+    ToolSpec,
+    WrittenPath,
+)
+from tools.versions import Versions, sha256
+
+_PARAMETERS = {
+    "type": "object",
+    "properties": {
+        "patch": {"type": "string", "description": "from `*** Begin Patch` to `*** End Patch`"},
+        "path": {"type": "string", "description": "instead of `patch`: the file"},
+        "old": {"type": "string", "minLength": 1, "description": "exact text that stands once in the file"},
+        "new": {"type": "string", "description": "text to put there"},
+        "all": {"type": "boolean", "description": "replace every occurrence of `old`; default false"},
+    },
+    "additionalProperties": False,
+}
+
+
+class ApplyPatch:
+    """The tool."""
+
+    def __init__(self, versions: Versions) -> None:
+        self._versions = versions
+        self.spec = ToolSpec(
+            name="apply_patch", description=description("apply_patch"), parameters=_PARAMETERS
+        )
+
+    def refuse(self, arguments: Arguments) -> str:
+        """Why valid arguments still make no call, or ''."""
+        if "patch" not in arguments:
+            missing = [name for name in ("path", "old", "new") if name not in arguments]
+            if missing:
+                return "give `patch`, or `path`, `old` and `new`"
+            return ""
+        if set(arguments) - {"patch"}:
+            return "give either `patch`, or `path`, `old` and `new`, not both"
+        try:
+            parse(arguments["patch"])
+        except PatchError as error:
+            return str(error)
+        return ""
+
+    def assess(self, arguments: Arguments, policy: Policy) -> Assessment:
+        """Which files it names, and whether they may be written."""
+        files = tuple(dict.fromkeys(_files(arguments, policy)))
+        needs = [(file, need) for file in files if (need := writing_need(file, policy)) is not None]
+        never = [need for _, need in needs if need.never]
+        names = ", ".join(shown(file, policy) for file in files)
+        reason = f"changes {names}"
+        if never:
+            reason = never[0].reason
+        elif needs:
+            reason = needs[0][1].reason
+        return Assessment(
+            action="edit",
+            call_class=CallClass.REJECT if never else CallClass.ASK,
+            reason=reason,
+            shown=_shown(arguments),
+            effects=Effects(
+                reads=PathSet(paths=files), writes=PathSet(paths=files), network=False, idempotent=False
+            ),
+            keys=tuple(f"edit {shlex.quote(shown(file, policy))}" for file in files),
+            grant=Grant.WRITE_PATH if needs and not never else Grant.NONE,
+            grant_detail=str(needs[0][0]) if needs and not never else "",
+            files=files,
+        )
+
+    def plan(self, arguments: Arguments, policy: Policy) -> list[Change]:
+        """What it would do now. Raises `PatchError`."""
+        planner = Planner(policy, self._versions)
+        if "patch" not in arguments:
+            every = arguments.get("all", False)
+            return planner.replace(arguments["path"], arguments["old"], arguments["new"], every=every)
+        return planner.apply(parse(arguments["patch"]))
+
+    def preview(self, arguments: Arguments, policy: Policy) -> str:
+        """The diff of what it would write, or why it would be refused."""
+        try:
+            changes = self.plan(arguments, policy)
+        except PatchError as error:
+            return f"this patch would be refused: {error}\n"
+        return "".join(change.difference(policy).text for change in changes)
+
+    def predict(self, arguments: Arguments, policy: Policy) -> Mapping[str, tuple[str, str]]:
+        """Path → hash before and hash intended, '' for no file; empty when it would be refused."""
+        try:
+            changes = self.plan(arguments, policy)
+        except PatchError:
+            return {}
+        return {path: hashes for change in changes for path, hashes in _hashes(change, policy)}
+
+    async def run(self, invocation: Invocation, sink: CallSink) -> Outcome:  # noqa: ARG002 - shows nothing
+        """Plan and write; a cancellation waits for the write, which takes milliseconds."""
+        return await in_thread(lambda: self._run(invocation), abandon=False)
+
+    def _run(self, invocation: Invocation) -> Outcome:
+        policy = invocation.policy
+        try:
+            changes = self.plan(invocation.arguments, policy)
+            _check_allowed(changes, policy)
+            commit(changes)
+        except PatchError as error:
+            return Outcome(status=OutcomeStatus.FAILED, text=f"Not applied, no file was changed: {error}")
+        for change in changes:
+            self._learn(change)
+        written = tuple(_written(change, policy) for change in changes)
+        return Outcome(
+            status=OutcomeStatus.SUCCEEDED,
+            text="Applied:\n" + "\n".join(_line(one) for one in written),
+            data={"changes": [{"path": one.path, "kind": one.kind} for one in written]},
+            written=written,
+        )
+
+    def _learn(self, change: Change) -> None:
+        if change.moved_from is not None:
+            self._versions.forget(change.moved_from)
+        if change.after is None:
+            self._versions.forget(change.path)
+        else:
+            self._versions.note(change.path, change.after.data)
+
+
+def _files(arguments: Arguments, policy: Policy) -> list[Path]:
+    """Resolved paths that the patch names, those that only go included."""
+    if "patch" not in arguments:
+        return [place_of(arguments["path"], policy)]
+    files: list[Path] = []
+    for section in parse(arguments["patch"]):
+        files += _paths_of(section, policy)
+    return files
+
+
+def _paths_of(section: Section, policy: Policy) -> Sequence[Path]:
+    if section.kind != "update":
+        return (name_of(section.path, policy),)
+    paths = [place_of(section.path, policy)] if section.hunks else []
+    if section.move_to:
+        paths += [name_of(section.path, policy), name_of(section.move_to, policy)]
+    return paths
+
+
+def _check_allowed(changes: Sequence[Change], policy: Policy) -> None:
+    """What the gate was told may have moved since: links, for example."""
+    for change in changes:
+        for path in filter(None, (change.path, change.moved_from)):
+            need: Need | None = writing_need(path, policy)
+            if need is not None:
+                raise PatchError(f"`{shown(path, policy)}` may not be written: {need.reason}")
+
+
+def _shown(arguments: Arguments) -> str:
+    if "patch" in arguments:
+        text: str = arguments["patch"]
+        return text
+    every = " (all)" if arguments.get("all") else ""
+    return f"{arguments['path']}{every}\n--- old\n{arguments['old']}\n--- new\n{arguments['new']}"
+
+
+def _hashes(change: Change, policy: Policy) -> list[tuple[str, tuple[str, str]]]:
+    before = sha256(change.before.data) if change.before else ""
+    after = sha256(change.after.data) if change.after else ""
+    if change.moved_from is None:
+        return [(shown(change.path, policy), (before, after))]
+    return [(shown(change.moved_from, policy), (before, "")), (shown(change.path, policy), ("", after))]
+
+
+def _written(change: Change, policy: Policy) -> WrittenPath:
+    difference = change.difference(policy)
+    return WrittenPath(
+        path=shown(change.path, policy),
+        kind=change.kind,
+        old_path=shown(change.moved_from, policy) if change.moved_from else None,
+        added=difference.added,
+        removed=difference.removed,
+    )
+
+
+def _line(one: WrittenPath) -> str:
+    name = f"{one.old_path} → {one.path}" if one.old_path else one.path
+    return f"{one.kind} {name} +{one.added} -{one.removed}"
