@@ -10,7 +10,7 @@ from tools.command_line.syntax import SimpleCommand, Syntax, Word
 from tools.command_line.unwrap import SHELLS
 
 _DOWNLOADERS = frozenset("curl wget fetch aria2c http https xh lynx".split())
-_CODE_READERS = SHELLS | frozenset("python python3 perl ruby node php lua source . eval fish pwsh".split())
+_CODE_READERS = SHELLS | frozenset("python perl ruby node php lua source . eval fish pwsh".split())
 _POWER = frozenset("shutdown reboot poweroff halt".split())
 _FORMATTERS = frozenset("wipefs fdisk sfdisk cfdisk parted sgdisk blkdiscard mkswap cryptsetup".split())
 _TREE_CHANGERS = frozenset("chmod chown chgrp setfacl chattr".split())
@@ -32,6 +32,8 @@ def hard_line(syntax: Syntax, ground: Ground) -> str:
     """Why a person must look at the line, as a sentence; empty for every ordinary line."""
     if syntax.self_calls:
         return f"`{syntax.self_calls[0]}` starts itself without end"
+    if syntax.is_cut:
+        return "it is too long or too deep to be followed to its end"
     reasons = [_download_run(syntax.commands)]
     for command in syntax.commands:
         reasons.append(_to_device(command))
@@ -174,11 +176,16 @@ def _download_run(commands: Sequence[SimpleCommand]) -> str:
         if command.name in _DOWNLOADERS:
             if command.pipeline:
                 downloading.add(command.pipeline)
-            if command.within.rpartition("/")[2] in _CODE_READERS:
+            if _without_version(command.within) in _CODE_READERS:
                 return "runs downloaded text as a program"
-        elif command.name in _CODE_READERS and command.pipeline in downloading:
+        elif _without_version(command.name) in _CODE_READERS and command.pipeline in downloading:
             return "runs downloaded text in a shell"
     return ""
+
+
+def _without_version(name: str) -> str:
+    """`python` for `python3.12`."""
+    return re.sub(r"(?<=[a-z])[\d.]+\Z", "", name)
 
 
 def _power(command: SimpleCommand, _ground: Ground) -> str:

@@ -5,12 +5,20 @@ built to say "not understood" early: a node type that is not named here, a byte 
 token, and anything the grammar itself was unsure of all end as `Unknown`.
 """
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from tools.command_line.nodes import (
+    assignment_of,
+    declared_text,
+    leaves_of,
+    redirections_of,
+    shown,
+    strange_gap,
+    with_targets_last,
+    words_of_test,
+)
 from tools.command_line.syntax import Redirection, SimpleCommand, Syntax, Unknown, Word, Wrap
 from tools.command_line.unwrap import Inner, unwrap
 from tools.command_line.words import WORD_TYPES, static_document, text_of, word_of
@@ -21,6 +29,7 @@ if TYPE_CHECKING:
 MAX_DEPTH = 60  # of nested syntax; deeper is not understood
 MAX_SCRIPTS = 8  # `sh -c` inside `sh -c` …
 MAX_COMMANDS = 2000
+MAX_MOVES = 20  # redirections that stand before arguments; further ones are not understood
 
 _PLAIN = frozenset(
     ("program", "list", "subshell", "if_statement", "elif_clause", "else_clause", "negated_command")
@@ -48,8 +57,6 @@ _TOKENS = frozenset(
 _RESERVED = frozenset(
     "! { } [[ ]] if then elif else fi for select while until do done case esac in function coproc".split()
 )
-_GAP = re.compile(rb"(?:(?:\\\n)*[ \t\n](?:[ \t\n]|\\\n)*)?\Z")  # a continued line alone joins two words
-_DESCRIPTOR = re.compile(r"\d+-?\Z|-\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +79,14 @@ class _Reading:
     is_background: bool = False
     self_calls: list[str] = field(default_factory=list)
     pipelines: int = 0
+    is_cut: bool = False  # there is more than was followed
 
     def lose(self, what: str, node: "Node") -> None:
         self.unknown.append(Unknown(what=what, line=node.start_point[0] + 1))
+
+    def cut(self, line: int) -> None:
+        self.is_cut = True
+        self.unknown.append(Unknown(what="more than can be followed", line=line))
 
 
 def parse(line: str) -> Syntax:
@@ -89,6 +101,7 @@ def _finish(line: str, reading: _Reading) -> Syntax:
         unknown=tuple(reading.unknown),
         is_flat=reading.is_flat and not reading.unknown,
         is_background=reading.is_background,
+        is_cut=reading.is_cut,
         self_calls=tuple(reading.self_calls),
     )
 
@@ -104,40 +117,25 @@ def _parser() -> "Parser":
 def _read(line: str, reading: _Reading, place: _Place) -> _Reading:
     source = line.encode("utf-8", errors="surrogatepass")
     root = _parser().parse(source).root_node
+    for _ in range(MAX_MOVES):
+        moved = with_targets_last(root, source)
+        if moved is None:
+            break
+        source = moved
+        root = _parser().parse(source).root_node
     if root.has_error:
         reading.lose("the syntax of the line", root)
-    gap = _strange_gap(root, source)
+    gap = strange_gap(root, source)
     if gap is not None:
         reading.unknown.append(Unknown(what="a character outside of any word", line=gap))
     _visit(root, reading, place)
     return reading
 
 
-def _leaves(root: "Node") -> Iterator["Node"]:
-    cursor = root.walk()
-    while True:
-        if not cursor.goto_first_child():
-            if cursor.node is not None:
-                yield cursor.node
-            while not cursor.goto_next_sibling():
-                if not cursor.goto_parent():
-                    return
-
-
-def _strange_gap(root: "Node", source: bytes) -> int | None:
-    """The line of a byte that no token holds and that is no blank: the grammar read past it."""
-    end = 0
-    for leaf in _leaves(root):
-        if not _GAP.match(source[end : leaf.start_byte]):
-            return source.count(b"\n", 0, end) + 1
-        end = max(end, leaf.end_byte)
-    return None if _GAP.match(source[end:]) else source.count(b"\n", 0, end) + 1
-
-
 def _visit(node: "Node", reading: _Reading, place: _Place) -> None:
     """Read one statement and all in it."""
     if place.depth > MAX_DEPTH or len(reading.commands) > MAX_COMMANDS:
-        reading.lose("more than can be followed", node)
+        reading.cut(node.start_point[0] + 1)
         return
     inner = replace(place, depth=place.depth + 1)
     kind = node.type
@@ -156,13 +154,8 @@ def _visit(node: "Node", reading: _Reading, place: _Place) -> None:
     elif kind in WORD_TYPES or kind == "variable_name":
         _expansions(node, reading, inner)
     elif kind not in _TOKENS and kind != "comment":
-        reading.lose(_shown(node), node)
+        reading.lose(shown(node), node)
         _group_children(node, reading, inner)
-
-
-def _shown(node: "Node") -> str:
-    text = " ".join(text_of(node).split())
-    return f"`{text[:24]}…`" if len(text) > 25 else f"`{text}`"
 
 
 def _group(node: "Node", reading: _Reading, place: _Place) -> None:
@@ -187,7 +180,7 @@ def _function(node: "Node", reading: _Reading) -> None:
     if name_node is None or body is None:
         return
     name = text_of(name_node)
-    leaves = [text_of(leaf) for leaf in _leaves(body)]
+    leaves = [text_of(leaf) for leaf in leaves_of(body)]
     if leaves.count(name) > 1 or (name in leaves and "&" in leaves):
         reading.self_calls.append(name)
 
@@ -211,15 +204,15 @@ def _command(node: "Node", reading: _Reading, place: _Place) -> None:
         if child.type == "command_name":
             words.append(word_of(child.children[0]) if len(child.children) == 1 else _lost(child, reading))
         elif child.type == "variable_assignment":
-            assignments.append(_assignment(child))
+            assignments.append(assignment_of(child))
         elif child.type in WORD_TYPES:
             words.append(word_of(child))
         elif child.type.endswith("_redirect"):
             redirections.extend(_redirections(child, reading))
         else:
-            reading.lose(_shown(child), child)
+            reading.lose(shown(child), child)
     if words and not words[0].quoted and words[0].text in _RESERVED:
-        reading.lose(_shown(node), node)
+        reading.lose(shown(node), node)
     command = SimpleCommand(
         words=tuple(words),
         assignments=tuple(assignments),
@@ -232,20 +225,8 @@ def _command(node: "Node", reading: _Reading, place: _Place) -> None:
 
 
 def _lost(node: "Node", reading: _Reading) -> Word:
-    reading.lose(_shown(node), node)
+    reading.lose(shown(node), node)
     return Word(source=text_of(node), text=None)
-
-
-def _assignment(node: "Node") -> Word:
-    """`NAME=value` as one word; its text is known only for a plain name and a literal value."""
-    parts = node.children
-    source = text_of(node)
-    if [part.type for part in parts[:2]] != ["variable_name", "="] or len(parts) > 3:
-        return Word(source=source, text=None)
-    value = word_of(parts[2]) if len(parts) == 3 and parts[2].type in WORD_TYPES else None
-    if len(parts) == 3 and (value is None or not value.is_literal):
-        return Word(source=source, text=None)
-    return Word(source=source, text=f"{text_of(parts[0])}={value.text if value else ''}")
 
 
 def _add(command: SimpleCommand, node: "Node", reading: _Reading, place: _Place) -> None:
@@ -265,11 +246,16 @@ def _start(inner: Inner, reading: _Reading, place: _Place, outer: SimpleCommand)
         place = replace(place, within=outer.name or "?")
     for words in inner.commands:
         command = SimpleCommand(words=words, line=outer.line, pipeline=place.pipeline, within=place.within)
-        deeper = unwrap(command) if place.depth <= MAX_DEPTH else Inner(scripts=(None,))
+        if place.depth > MAX_DEPTH:
+            reading.cut(outer.line)
+            return
+        deeper = unwrap(command)
         reading.commands.append(replace(command, wrap=deeper.wrap))
         _start(deeper, reading, replace(place, depth=place.depth + 1), command)
     for script in inner.scripts:
-        if script is None or reading.scripts >= MAX_SCRIPTS:
+        if reading.scripts >= MAX_SCRIPTS:
+            reading.cut(outer.line)
+        elif script is None:
             reading.unknown.append(Unknown(what=f"what `{outer.name}` runs", line=outer.line))
         else:
             reading.scripts += 1
@@ -280,7 +266,7 @@ def _start(inner: Inner, reading: _Reading, place: _Place, outer: SimpleCommand)
 def _expansions(node: "Node", reading: _Reading, place: _Place) -> None:
     """Read the statements in substitutions below a word, wherever they stand."""
     if place.depth > MAX_DEPTH:
-        reading.lose("more than can be followed", node)
+        reading.cut(node.start_point[0] + 1)
         return
     if node.type in ("command_substitution", "process_substitution"):
         if static_document(node) is None:
@@ -302,40 +288,28 @@ def _declaration(node: "Node", reading: _Reading, place: _Place) -> None:
     reading.is_flat = False
     line = node.start_point[0] + 1
     if node.type == "variable_assignment":
-        command = SimpleCommand(words=(), assignments=(_assignment(node),), line=line, within=place.within)
+        command = SimpleCommand(words=(), assignments=(assignment_of(node),), line=line, within=place.within)
     else:
-        words = [Word(source=text_of(child), text=_declared(child)) for child in node.children]
+        words = [Word(source=text_of(child), text=declared_text(child)) for child in node.children]
         command = SimpleCommand(words=tuple(words), line=line, within=place.within)
     reading.commands.append(command)
     _expansions(node, reading, replace(place, within=command.name or "?"))
 
 
-def _declared(node: "Node") -> str | None:
-    if node.type == "variable_assignment":
-        return _assignment(node).text
-    return word_of(node).text if node.type in WORD_TYPES else text_of(node)
-
-
 def _test(node: "Node", reading: _Reading, place: _Place) -> None:
     """`[ … ]` and `[[ … ]]` as a command of that name."""
-    words = [Word(source=text_of(node.children[0]), text=text_of(node.children[0]))]
-    pending = list(reversed(node.children[1:-1]))
-    while pending:
-        part = pending.pop()
-        if part.type in WORD_TYPES:
-            words.append(word_of(part))
-        elif part.children:
-            pending.extend(reversed(part.children))
-        elif part.type in ("regex", "extglob_pattern"):
-            words.append(Word(source=text_of(part), text=None))
-        else:
-            words.append(Word(source=text_of(part), text=text_of(part)))
+    line = node.start_point[0] + 1
     reading.commands.append(
-        SimpleCommand(
-            words=tuple(words), line=node.start_point[0] + 1, pipeline=place.pipeline, within=place.within
-        )
+        SimpleCommand(words=words_of_test(node), line=line, pipeline=place.pipeline, within=place.within)
     )
     _expansions(node, reading, replace(place, within=text_of(node.children[0])))
+
+
+def _redirections(node: "Node", reading: _Reading) -> tuple[Redirection, ...]:
+    found = redirections_of(node)
+    if found is None:
+        reading.lose(shown(node), node)
+    return found or ()
 
 
 def _redirected(node: "Node", reading: _Reading, place: _Place) -> None:
@@ -373,26 +347,6 @@ def _attach(
         return
     last = reading.commands[outer[-1]]
     reading.commands[outer[-1]] = replace(last, redirections=last.redirections + redirections)
-
-
-def _redirections(node: "Node", reading: _Reading) -> tuple[Redirection, ...]:
-    """The redirections that a node stands for: a here-document may hold further ones."""
-    if node.type != "file_redirect":
-        operator = text_of(node).split("\n", 1)[0]
-        inner = [child for child in node.children if child.type == "file_redirect"]
-        nested = [each for child in inner for each in _redirections(child, reading)]
-        return (Redirection(operator=operator, target=None, is_document=True), *nested)
-    targets = [child for child in node.children if child.type in WORD_TYPES]
-    operator = "".join(text_of(child) for child in node.children if child.type not in WORD_TYPES)
-    if not targets and operator.endswith("-"):
-        return (Redirection(operator=operator, target=None),)
-    if len(targets) != 1:
-        reading.lose(_shown(node), node)
-        return ()
-    target = word_of(targets[0])
-    if operator.endswith("&") and target.text is not None and _DESCRIPTOR.match(target.text):
-        return (Redirection(operator=operator + target.text, target=None),)
-    return (Redirection(operator=operator, target=target),)
 
 
 def _inside_redirection(node: "Node", reading: _Reading, place: _Place) -> None:

@@ -79,4 +79,5 @@ class Syntax:
     unknown: tuple[Unknown, ...] = ()
     is_flat: bool = True  # lists, pipelines, groups and `if` of simple commands, nothing else
     is_background: bool = False
+    is_cut: bool = False  # it is longer or deeper than is followed: anything may stand in the rest
     self_calls: tuple[str, ...] = ()  # functions that call themselves more than once or in the background
