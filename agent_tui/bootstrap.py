@@ -379,21 +379,12 @@ def run_in_sandbox(config: Config, argv: Sequence[str]) -> int:
 # --- looking ---------------------------------------------------------------------------------------
 
 
-def classify(config: Config, command_line: str) -> dict[str, object]:
-    """How approvals see a command line; runs nothing."""
-    from tools.command_line.assess import assess_command
+def classify(config: Config, command_line: str, *, as_text: bool = False) -> dict[str, object] | str:
+    """How approvals see a command line, as data or for a person; runs nothing."""
+    from tools.command_line.explain import explain, explain_text
 
-    seen = assess_command(command_line, workspace=config.workspace, cwd=config.workspace, mode=config.sandbox)
-    return {
-        "command": seen.shown,
-        "class": str(seen.call_class),
-        "reason": seen.reason,
-        "grant": str(seen.grant),
-        "grant_is_automatic": seen.grant_is_automatic,
-        "read_only": seen.read_only,
-        "hard_line": seen.hard_line,
-        "keys": list(seen.keys),
-    }
+    tell = explain_text if as_text else explain
+    return tell(command_line, workspace=config.workspace, cwd=config.workspace, mode=config.sandbox)
 
 
 def next_request(config: Config, settings: Settings, wanted: str) -> str:

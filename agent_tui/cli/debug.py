@@ -24,21 +24,11 @@ def run(arguments: argparse.Namespace) -> int:
 
         from agent_tui.bootstrap import classify
 
-        facts = classify(config, arguments.subject)
-        print(json.dumps(facts, indent=2) if arguments.json else _plain(facts))
+        seen = classify(config, arguments.subject, as_text=not arguments.json)
+        print(json.dumps(seen, indent=2) if arguments.json else seen)
         return 0
 
     from agent_tui.bootstrap import next_request
 
     print(next_request(config, settings, arguments.subject or ""))
     return 0
-
-
-def _plain(facts: dict[str, object]) -> str:
-    width = max(len(name) for name in facts)
-    lines = []
-    for name, value in facts.items():
-        shown = "\n".join(map(str, value)) if isinstance(value, list) else str(value)
-        first, *rest = shown.splitlines() or ["-"]
-        lines += [f"{name:<{width}}  {first}", *(" " * (width + 2) + line for line in rest)]
-    return "\n".join(lines)
