@@ -36,7 +36,8 @@ from context.items import Image
 SIGINT_CODE = 128 + signal.SIGINT
 SIGTERM_CODE = 128 + signal.SIGTERM
 NOT_STARTED_CODE = 1
-CLOSE_WITHIN_S = 2.0  # of a SIGTERM; design b.7
+PIPE_CLOSED_CODE = 128 + signal.SIGPIPE
+CLOSE_WITHIN_S = 2.5  # of a SIGTERM: the engine takes two seconds (design b.7)
 _SETTLE_S = 10.0  # for the engine to close after the last turn
 
 
@@ -69,6 +70,7 @@ class OneShot:
         self._refusal = ""
         self._session = ""
         self._is_closing = False
+        self._reader_left = False
         self._closed = asyncio.Event()
 
     async def run(self) -> int:
@@ -82,8 +84,12 @@ class OneShot:
             ).start()
         if self._job.prompt:
             self._send(Submit(text=self._job.prompt, images=self._job.images))
-        await self._closed.wait()
-        await follower
+        closed = asyncio.create_task(self._closed.wait())
+        await asyncio.wait({closed, follower}, return_when=asyncio.FIRST_COMPLETED)
+        closed.cancel()
+        if follower.done():
+            await follower  # what went wrong in it
+        follower.cancel()
         self._report()
         return self._exit_code()
 
@@ -100,11 +106,22 @@ class OneShot:
         self._closed.set()
 
     def _show(self, event: Event) -> None:
-        if self._job.json:
-            for line in self._mapper.lines(event):
-                _write(sys.stdout, line + "\n")
-        else:
+        if not self._job.json:
             self._progress.show(event)
+            return
+        for line in self._mapper.lines(event):
+            self._print(line + "\n")
+
+    def _print(self, text: str) -> None:
+        """Write to stdout; a reader that went away ends the run, and the session can be resumed."""
+        if self._reader_left:
+            return
+        try:
+            _write(sys.stdout, text)
+        except BrokenPipeError:
+            self._reader_left = True
+            if not self._is_closing:
+                self._close("the reader of the output went away")
 
     def _take(self, event: Event) -> None:
         match event.body:
@@ -166,7 +183,7 @@ class OneShot:
 
     def _complain(self, text: str) -> None:
         if self._job.json:
-            _write(sys.stdout, self._mapper.error(text, time.time()) + "\n")
+            self._print(self._mapper.error(text, time.time()) + "\n")
         else:
             self._progress.say(f"! {text}")
 
@@ -201,7 +218,7 @@ class OneShot:
             self._job.last_message.write_text(self._answer, encoding="utf-8", errors="replace")
         if not self._job.json and self._ended is not None and self._answer:
             text = visible(self._answer) if sys.stdout.isatty() else self._answer
-            _write(sys.stdout, text.rstrip("\n") + "\n")
+            self._print(text.rstrip("\n") + "\n")
         if self._refusal and self._ended is None:
             self._progress.say(f"agent-tui: {self._refusal}")
         if self._signal is not None and self._session:
@@ -212,6 +229,8 @@ class OneShot:
     def _exit_code(self) -> int:
         if self._signal is not None:
             return SIGTERM_CODE if self._signal == signal.SIGTERM else SIGINT_CODE
+        if self._reader_left:
+            return PIPE_CLOSED_CODE
         return self._ended.exit_code if self._ended else NOT_STARTED_CODE
 
 

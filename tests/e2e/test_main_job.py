@@ -262,6 +262,19 @@ def test_sigterm_pauses_cleanly(program: Program, model_server: ModelServer) -> 
     assert (ran.code, ran.out) == (0, "went on\n"), ran.err
 
 
+def test_a_reader_that_goes_away_ends_the_run(program: Program, model_server: ModelServer) -> None:
+    calls = [{"calls": [call("exec_command", cmd=f"echo {n}; sleep 0.2")]} for n in range(50)]
+    model_server.script(calls)
+    model_server.allow_unplayed = True
+    process = program.start("exec", "--json", *model_flags("chat", model_server.base_url()), "go")
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(timeout=15) == 141
+    assert "Traceback" not in process.stderr.read()
+    process.stderr.close()
+
+
 def test_kill_between_call_and_result_then_resume_answers_once(
     program: Program, model_server: ModelServer
 ) -> None:
