@@ -15,7 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from agent_tui.engine.commands import Command, CommandBody, Engine, Interrupt, Pause, Shutdown, Submit
+from agent_tui.engine.commands import (
+    Command,
+    CommandBody,
+    Continue,
+    Engine,
+    Interrupt,
+    Pause,
+    Shutdown,
+    Submit,
+)
 from agent_tui.engine.events import (
     Event,
     InputAccepted,
@@ -45,7 +54,7 @@ _SETTLE_S = 10.0  # for the engine to close after the last turn
 class Job:
     """What a one-shot run is asked to do and where its results go."""
 
-    prompt: str  # empty: nothing is submitted, the session is only continued or takes orders
+    prompt: str  # empty: a paused task goes on, or orders say what to do
     images: tuple[Image, ...] = ()
     json: bool = False
     last_message: Path | None = None
@@ -62,6 +71,7 @@ class OneShot:
         self._progress = Progress(sys.stderr)
         self._commands = 0
         self._pending: set[str] = set()  # messages that no turn has taken
+        self._continuing = ""  # the command that asked to go on with a paused task
         self._running = False
         self._orders_open = job.takes_orders
         self._signal: int | None = None
@@ -84,6 +94,8 @@ class OneShot:
             ).start()
         if self._job.prompt:
             self._send(Submit(text=self._job.prompt, images=self._job.images))
+        elif not self._job.takes_orders:
+            self._send(Continue())
         closed = asyncio.create_task(self._closed.wait())
         await asyncio.wait({closed, follower}, return_when=asyncio.FIRST_COMPLETED)
         closed.cancel()
@@ -138,6 +150,7 @@ class OneShot:
                     self._refusal = reason
             case TurnStarted():
                 self._running = True
+                self._pending.discard(self._continuing)
             case TurnEnded() as ended:
                 self._running = False
                 self._ended = ended
@@ -153,8 +166,10 @@ class OneShot:
     def _send(self, body: CommandBody) -> None:
         self._commands += 1
         command = Command(id=f"exec{self._commands}", body=body)
-        if isinstance(body, Submit):
+        if isinstance(body, Submit | Continue):
             self._pending.add(command.id)
+        if isinstance(body, Continue):
+            self._continuing = command.id
         self._engine.send(command)
 
     def _close(self, why: str) -> None:
