@@ -43,7 +43,7 @@ class Desk:
             call_id=asked.call_id,
             decision=body.decision,
             by="person",
-            scope=asked.session_key if body.decision is Decision.SESSION else "",
+            scope={Decision.SESSION: asked.session_key, Decision.RULE: body.rule}.get(body.decision, ""),
             feedback=body.feedback,
             edited=body.edited,
             grant=body.grant,

@@ -10,6 +10,7 @@ from agent_tui.engine.commands import Inspect, Subject
 from agent_tui.engine.events import GrantRemoved
 from agent_tui.engine.framing import request_of, view_of
 from agent_tui.engine.scope import Scope
+from agent_tui.errors import AgentError
 from checkpoints.types import Checkpoint, CheckpointError, Phase
 from context.codec import encode
 
@@ -24,7 +25,7 @@ async def inspect(scope: Scope, asked: Inspect) -> Any:
     """The data for a subject, in the shape stated with `Subject`; raises InspectionError."""
     try:
         return await _ANSWERS[asked.subject](scope, asked.args)
-    except CheckpointError as error:
+    except (CheckpointError, AgentError) as error:  # AgentError: a rules file that cannot be used
         raise InspectionError(str(error)) from error
 
 

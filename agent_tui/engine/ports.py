@@ -192,10 +192,11 @@ class Gate(Protocol):
         """Change `approval`, `sandbox`, `network` or `add_dir`; returns a refusal or ''."""
 
     def grants(self) -> Sequence[Mapping[str, Any]]:
-        """Grants of the session and saved rules: id, scope, rule."""
+        """Grants of the session and saved rules: id, scope, action, rule, allows, grant. Raises
+        AgentError when the rules file cannot be used."""
 
     def revoke(self, grant_id: str) -> bool:
-        """Take a grant back; False when there is none of that id."""
+        """Take a grant back; False when there is none of that id. Raises AgentError as above."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
