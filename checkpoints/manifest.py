@@ -1,12 +1,16 @@
 """The scan cache of a workspace on disk, so that the next process reads only what changed.
 
-Only a cache: when it is missing, damaged or of another version, everything is read again.
+Only a cache: when it is missing, damaged or of another version, everything is read again. Written
+and read one folder at a time, so that it never stands in memory twice.
 """
 
 import hashlib
+import io
 import marshal
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +18,7 @@ from checkpoints.coverage import Gap
 from checkpoints.reading import File
 from checkpoints.scan import Folder, Scan
 
-_MAGIC = b"agent-tui scan 2\n"
+_MAGIC = b"agent-tui scan 3\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +32,17 @@ class Manifest:
 def save(path: Path, manifest: Manifest) -> None:
     """Write beside and rename. Raises OSError."""
     scan = manifest.scan
-    body = marshal.dumps((scan.started_ns, dict(scan.exclude), scan.held, manifest.state, _flat(scan.root)))
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    digest = hashlib.sha256()
+    head = (scan.started_ns, dict(scan.exclude), scan.held, manifest.state)
     with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:
-        stream.write(_MAGIC + hashlib.sha256(body).digest())
-        stream.write(body)
+        stream.write(_MAGIC + bytes(digest.digest_size))
+        for part in chain([head], _flat(scan.root)):
+            piece = marshal.dumps(part)
+            digest.update(piece)
+            stream.write(piece)
+        stream.seek(len(_MAGIC))
+        stream.write(digest.digest())
     temporary.replace(path)
 
 
@@ -42,28 +52,31 @@ def load(path: Path) -> Manifest | None:
         content = path.read_bytes()
     except OSError:
         return None
-    size = len(_MAGIC)
-    digest, body = content[size : size + 32], content[size + 32 :]
+    body = memoryview(content)[len(_MAGIC) + hashlib.sha256().digest_size :]
     # marshal must never see damaged bytes
+    digest = content[len(_MAGIC) : len(_MAGIC) + hashlib.sha256().digest_size]
     if not content.startswith(_MAGIC) or hashlib.sha256(body).digest() != digest:
         return None
-    started_ns, exclude, held, state, root = marshal.loads(body)
-    return Manifest(
-        scan=Scan(root=_folder(root), started_ns=started_ns, exclude=exclude, held=held), state=state
-    )
+    stream = io.BytesIO(body)
+    started_ns, exclude, held, state = marshal.load(stream)
+    root = _folder(stream)
+    return Manifest(scan=Scan(root=root, started_ns=started_ns, exclude=exclude, held=held), state=state)
 
 
-def _flat(folder: Folder) -> tuple[Any, ...]:
-    return (
+def _flat(folder: Folder) -> Iterator[tuple[Any, ...]]:
+    """A folder, then those in it, in the order of their names' list."""
+    yield (
         folder.mode, folder.inode, folder.mtime_ns, folder.tree, folder.noted, folder.count,
         {name: tuple(file) for name, file in folder.files.items()},
-        {name: _flat(inner) for name, inner in folder.folders.items()},
         {name: tuple(gap) for name, gap in folder.gaps.items()},
+        list(folder.folders),
     )  # fmt: skip
+    for inner in folder.folders.values():
+        yield from _flat(inner)
 
 
-def _folder(flat: tuple[Any, ...]) -> Folder:
-    mode, inode, mtime_ns, tree, noted, count, files, folders, gaps = flat
+def _folder(stream: io.BytesIO) -> Folder:
+    mode, inode, mtime_ns, tree, noted, count, files, gaps, names = marshal.load(stream)
     return Folder(
         mode=mode,
         inode=inode,
@@ -72,6 +85,6 @@ def _folder(flat: tuple[Any, ...]) -> Folder:
         noted=noted,
         count=count,
         files={name: File._make(file) for name, file in files.items()},
-        folders={name: _folder(inner) for name, inner in folders.items()},
         gaps={name: Gap(*gap) for name, gap in gaps.items()},
+        folders={name: _folder(stream) for name in names},
     )

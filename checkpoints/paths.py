@@ -1,6 +1,7 @@
 """Paths as tools and people name them, as names below the workspace."""
 
 import os
+import stat
 from collections.abc import Iterable
 
 from checkpoints.types import CheckpointError
@@ -38,3 +39,18 @@ def selected_paths(root: bytes, paths: Iterable[str]) -> list[bytes]:
             raise CheckpointError(f"`{path}` is outside the workspace `{os.fsdecode(root)}`")
         found.append(full[len(base) :])
     return found
+
+
+def exists_below(root: bytes, path: bytes) -> bool:
+    """Whether something is at a path, no folder on the way being a link."""
+    place = root
+    *folders, name = path.split(b"/")
+    try:
+        for folder in folders:
+            place += b"/" + folder
+            if not stat.S_ISDIR(os.lstat(place).st_mode):
+                return False
+        os.lstat(place + b"/" + name)
+    except OSError:
+        return False
+    return True

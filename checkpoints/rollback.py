@@ -11,7 +11,7 @@ from checkpoints.diff import changes
 from checkpoints.journal import Step
 from checkpoints.merging import merged_step
 from checkpoints.objects import FOLDER
-from checkpoints.paths import selected_paths
+from checkpoints.paths import exists_below, selected_paths
 from checkpoints.places import Places
 from checkpoints.plan import Draft, Evidence, chosen, draft, feasible, operation
 from checkpoints.restore import Restore
@@ -144,7 +144,7 @@ class Rollback:
             and then is not None
             and then.mode != FOLDER
             and path not in workspace.touched
-            and os.path.lexists(root + b"/" + path)
+            and exists_below(root, path)
         ]
 
     # --- acting -----------------------------------------------------------------------------------
@@ -156,14 +156,16 @@ class Rollback:
             self._refuse_when_cut()
             row = workspace.resolve(request.target)
             other = request.asked_by if request.asked_by != row.session else ""
-            missing = self._missing(workspace.state(row), workspace.now_locked())
             cause = Cause(
                 phase=Phase.BEFORE_ROLLBACK,
                 session=row.session,
                 summary=f"rollback to {row.id}" + (f", asked by {other}" if other else ""),
-                touched=tuple(shown(path) for path in missing),
             )
             before = workspace.record_locked(cause).row
+            missing = self._missing(workspace.state(row), workspace.state(before))
+            if missing:
+                workspace.touched.update(missing)
+                before = workspace.record_locked(cause).row
             present = workspace.state(before)
             evidence = self._evidence(row, (before, present))
             selected = selected_paths(workspace.root, request.paths)

@@ -73,7 +73,7 @@ class Scanner:
     sticky: bool = False  # what the scan before held stays held, whatever the ignore files say now
     targeted: bool = False  # look at touched paths only
     hold: set[bytes] = field(default_factory=set)  # what was covered once and is left out by the rules now
-    _rules: dict[bytes, tuple[Rules, tuple[int, ...], Rules]] = field(default_factory=dict)
+    known_rules: dict[bytes, tuple[Rules, bytes | None, Rules]] = field(default_factory=dict)
 
     def scan(
         self,
@@ -206,36 +206,24 @@ class _Walk:
         git_dir = git_dir_of(path)
         text = read_text(exclude_file(git_dir)) if git_dir else b""
         self.exclude[relative] = text
-        base = self._fixed(relative + b"/.git", Rules) if relative else self.scanner.above
-        if not text:
-            return base
-        key = (hash(text),)
-        return self._cached(
-            relative + b"/.git/info/exclude", base, key, lambda: in_folder(base, relative, text)
+        base = (
+            self._rules(relative + b"/.git", self.scanner.above, relative, None)
+            if relative
+            else self.scanner.above
         )
+        return self._rules(relative + b"/.git/info/exclude", base, relative, text) if text else base
 
     def _rules_of(self, path: bytes, relative: bytes, above: Rules) -> Rules:
-        try:
-            status = os.lstat(path + b"/" + FILE_NAME)
-        except OSError:
-            return above
-        key: tuple[int, ...] = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-        if status.st_ctime_ns >= self.racy_from:
-            key = (*key, hash(read_text(path + b"/" + FILE_NAME)))
         name = relative + b"/" + FILE_NAME
-        return self._cached(
-            name, above, key, lambda: in_folder(above, relative, read_text(path + b"/" + FILE_NAME))
-        )
+        return self._rules(name, above, relative, read_text(path + b"/" + FILE_NAME))
 
-    def _fixed(self, name: bytes, make: Callable[[], Rules]) -> Rules:
-        return self._cached(name, self.scanner.above, (), make)
-
-    def _cached(self, name: bytes, above: Rules, key: tuple[int, ...], make: Callable[[], Rules]) -> Rules:
-        known = self.scanner._rules.get(name)
-        if known is not None and known[0] is above and known[1] == key:
+    def _rules(self, name: bytes, above: Rules, relative: bytes, text: bytes | None) -> Rules:
+        """The same object as in the scan before while nothing changed; without a text, none at all."""
+        known = self.scanner.known_rules.get(name)
+        if known is not None and known[0] is above and known[1] == text:
             return known[2]
-        rules = make()
-        self.scanner._rules[name] = (above, key, rules)
+        rules = Rules() if text is None else in_folder(above, relative, text)
+        self.scanner.known_rules[name] = (above, text, rules)
         return rules
 
 
@@ -249,7 +237,7 @@ class _Level:
 
     __slots__ = (
         "changed", "files", "folders", "gaps", "held", "hold", "old", "old_files", "old_folders", "old_gaps",
-        "only_known", "path", "relative", "rules", "same_rules", "touched", "walk",
+        "only_known", "path", "relative", "rules", "settled", "touched", "walk",
     )  # fmt: skip
 
     def __init__(
@@ -264,7 +252,10 @@ class _Level:
         self.touched: Collection[bytes] = ()
         self.hold: Collection[bytes] = ()
         self.held: set[bytes] = set()
-        self.same_rules = old is not None and old.rules is rules
+        # names that were decided on under the same rules, and need no second look
+        self.settled: Collection[bytes] = ()
+        if old is not None and old.rules is rules:
+            self.settled = old.files.keys() - old.held if old.held else old.files
         self.old_files = old.files if old else _NO_FILES
         self.old_folders = old.folders if old else _NO_FOLDERS
         self.old_gaps = old.gaps if old else _NO_GAPS
@@ -285,7 +276,7 @@ class _Level:
             return
         known = self.old_files.get(name)
         if known is not None and self._unchanged(known, status, name):
-            if (self.same_rules and name not in self.old.held) or self._included(name, True, folder=False):  # type: ignore[union-attr] # same rules as the old one
+            if name in self.settled or self._included(name, True, folder=False):
                 self.files[name] = known
                 self.walk.count += 1
         elif self._included(name, known is not None or name in self.old_gaps, folder=False):

@@ -27,7 +27,7 @@ class Trees:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._items = lru_cache(maxsize=4096)(self._read)
+        self._items = lru_cache(maxsize=1024)(self._read)
 
     def items(self, oid: bytes) -> dict[bytes, TreeItem]:
         """Names of a tree; the empty id is the empty tree. Raises DamagedStoreError."""
