@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent_tui.engine.types import Budgets, EndReason
-from agent_tui.models.base import ModelInfo
+from agent_tui.models.base import ModelInfo, cost_usd
 from context.items import Usage
 
 WARN_SHARE = 0.8
@@ -69,7 +69,7 @@ class Budget:
             return EndReason.BUDGET_TOKENS
         if limits.max_cost_usd is None:
             return None
-        price = cost_of(Usage(input_tokens=tokens, output_tokens=reserved_output), info)
+        price = cost_usd(Usage(input_tokens=tokens, output_tokens=reserved_output), info)
         if price is None or spent.cost_usd is None:
             return EndReason.COST_UNKNOWN
         return EndReason.BUDGET_COST if spent.cost_usd + price > limits.max_cost_usd else None
@@ -119,19 +119,3 @@ class Budget:
         for name, value, limit, line in used:
             if limit is not None and value >= WARN_SHARE * limit:
                 yield f"budget.{name}", f"{name}: {line}"
-
-
-def cost_of(usage: Usage, info: ModelInfo) -> float | None:
-    """USD of one response, None where a price is unknown. Cached tokens are part of the input."""
-    if info.price_input is None or info.price_output is None:
-        return None
-    read_price = info.price_input if info.price_cache_read is None else info.price_cache_read
-    write_price = info.price_input if info.price_cache_write is None else info.price_cache_write
-    plain = usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens
-    total = (
-        max(0, plain) * info.price_input
-        + usage.cache_read_tokens * read_price
-        + usage.cache_write_tokens * write_price
-        + usage.output_tokens * info.price_output
-    )
-    return total / 1_000_000

@@ -4,7 +4,6 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from agent_tui.engine.batch import skipped
-from agent_tui.engine.budget import cost_of
 from agent_tui.engine.compaction import Compactor
 from agent_tui.engine.events import Body, ResponseEnded, StatusChanged, StepStarted
 from agent_tui.engine.fold import step_number
@@ -16,7 +15,7 @@ from agent_tui.engine.request import ModelCall, Steered
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.stop import StoppedError
 from agent_tui.engine.types import EndReason
-from agent_tui.models.base import Completed, ErrorKind, ModelError
+from agent_tui.models.base import Completed, ErrorKind, ModelError, cost_usd
 from context.estimate import text_tokens
 from context.items import (
     CallPart,
@@ -188,7 +187,7 @@ class Responder:
             reasoning=call.reasoning,
             reasoning_s=call.reasoning_s,
             usage=item.usage,
-            cost_usd=cost_of(item.usage, self._scope.ports.model.info),
+            cost_usd=cost_usd(item.usage, self._scope.ports.model.info),
             reserved_calls=reserved,
             interrupted=item.stop is StopReason.INTERRUPTED,
         )

@@ -125,6 +125,24 @@ class ModelInfo:
     known: bool = True  # False: a safe default is in use
 
 
+def cost_usd(usage: Usage, info: ModelInfo) -> float | None:
+    """What a response cost, or None where the price is unknown.
+
+    A cache price that is not stated counts as the input price, so an estimate is never too low.
+    """
+    if info.price_input is None or info.price_output is None:
+        return None
+    read_price = info.price_input if info.price_cache_read is None else info.price_cache_read
+    write_price = info.price_input if info.price_cache_write is None else info.price_cache_write
+    plain = max(0, usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens)
+    into = plain * info.price_input + usage.cache_read_tokens * read_price
+    into += usage.cache_write_tokens * write_price
+    out = usage.output_tokens * info.price_output
+    if info.long_from is not None and usage.input_tokens > info.long_from:
+        into, out = into * info.long_input, out * info.long_output
+    return (into + out) / 1_000_000
+
+
 class Model(Protocol):
     """One model behind one dialect."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from agent_tui.models.base import ModelInfo
-from context.items import Api, Usage
+from context.items import Api
 
 SAFE_WINDOW = 32_000  # small enough for most local servers, large enough to work in
 SAFE_OUTPUT = 4_096
@@ -112,24 +112,6 @@ def find_model(provider: Provider, model: str) -> tuple[ModelInfo, Quirks]:
     }
     where = f"providers.{provider.name}.models.{model}"
     return _checked(info, values, where), _checked(Quirks(), quirks, f"{where}.quirks")
-
-
-def cost_usd(usage: Usage, info: ModelInfo) -> float | None:
-    """What a response cost, or None where the price is unknown.
-
-    A cache price that is not stated counts as the input price, so an estimate is never too low.
-    """
-    if info.price_input is None or info.price_output is None:
-        return None
-    read_price = info.price_input if info.price_cache_read is None else info.price_cache_read
-    write_price = info.price_input if info.price_cache_write is None else info.price_cache_write
-    plain = max(0, usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens)
-    into = plain * info.price_input + usage.cache_read_tokens * read_price
-    into += usage.cache_write_tokens * write_price
-    out = usage.output_tokens * info.price_output
-    if info.long_from is not None and usage.input_tokens > info.long_from:
-        into, out = into * info.long_input, out * info.long_output
-    return (into + out) / 1_000_000
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

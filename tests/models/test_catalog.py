@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from agent_tui.models.base import ModelInfo
-from agent_tui.models.catalog import CatalogError, Quirks, cost_usd, find_model, find_provider, provider_names
+from agent_tui.models.base import ModelInfo, cost_usd
+from agent_tui.models.catalog import CatalogError, Quirks, find_model, find_provider, provider_names
 from agent_tui.models.router import find_route
 from context.items import Usage
 
