@@ -26,6 +26,7 @@ from sandbox.policy import Mode
 from sandbox.probe import ProbeResult, probe
 
 if TYPE_CHECKING:
+    from agent_tui.engine.ports import Ports
     from agent_tui.engine.runtime import EngineRuntime
     from agent_tui.engine.session import Session
     from agent_tui.headless.one_shot import Job
@@ -209,40 +210,17 @@ def _build(
     notices: tuple[str, ...],
     stack: AsyncExitStack,
 ) -> "EngineRuntime":
-    from tools.registry import build_toolbox
 
-    from agent_tui.engine.approvals import SessionGate
     from agent_tui.engine.events import SessionStarted
-    from agent_tui.engine.ports import Ports
     from agent_tui.engine.runtime import EngineRuntime
-    from agent_tui.models.retry import delay_before_retry
     from agent_tui.surroundings import boot_id, frozen_system_text, instructions, settings_of
-    from checkpoints.engine import open_checkpointer
 
     assert config.model is not None
-    model = _open_model(config.model, start.settings, stack)
     told = instructions(config)
     return EngineRuntime(
         config=config,
         session=session,
-        ports=Ports(
-            model=model,
-            toolbox=build_toolbox(probe=found, workspace=config.workspace, state_dir=config.state_dir),
-            checkpointer=open_checkpointer(
-                workspace=config.workspace,
-                state_dir=config.state_dir,
-                session=place.id,
-                enabled=config.checkpoints,
-            ),
-            gate=SessionGate(config, sandbox_available=found.available, now=time.time),
-            retry=delay_before_retry,
-            instructions=lambda: instructions(config).text,
-            summariser=model,
-            choose_model=lambda name: _open_model(
-                choose(name, start.settings, os.environ), start.settings, stack
-            ),
-            sessions=lambda: _session_list(config),
-        ),
+        ports=_ports(start, config, place, found, stack),
         start=SessionStarted(
             session_id=place.id,
             workspace=str(config.workspace),
@@ -262,6 +240,40 @@ def _build(
             lost=found.lost,
         ),
         notices=(*notices, *(ignored.reason for ignored in start.settings.ignored), *told.problems),
+    )
+
+
+def _ports(
+    start: Start, config: Config, place: "SessionPlace", found: ProbeResult, stack: AsyncExitStack
+) -> "Ports":
+    from tools.registry import build_toolbox
+
+    from agent_tui.engine.approvals import SessionGate
+    from agent_tui.engine.ports import Ports
+    from agent_tui.models.retry import delay_before_retry
+    from agent_tui.surroundings import instructions
+    from checkpoints.engine import open_checkpointer
+
+    def model_of(choice: ModelChoice) -> Model:
+        return _open_model(choice, start.settings, stack)
+
+    assert config.model is not None
+    model = model_of(config.model)
+    return Ports(
+        model=model,
+        toolbox=build_toolbox(probe=found, workspace=config.workspace, state_dir=config.state_dir),
+        checkpointer=open_checkpointer(
+            workspace=config.workspace,
+            state_dir=config.state_dir,
+            session=place.id,
+            enabled=config.checkpoints,
+        ),
+        gate=SessionGate(config, sandbox_available=found.available, now=time.time),
+        retry=delay_before_retry,
+        instructions=lambda: instructions(config).text,
+        summariser=model,
+        choose_model=lambda name: model_of(choose(name, start.settings, os.environ)),
+        sessions=lambda: _session_list(config),
     )
 
 
