@@ -44,6 +44,8 @@ def examine(
     yield _state(settings, environ)
     yield from _sandbox(settings, environ)
     yield _git()
+    if settings is not None:
+        yield from _checkpoints(settings)
     yield _search()
     yield _terminal(environ, has_terminal)
     if settings is not None:
@@ -126,12 +128,21 @@ def _sandbox(settings: Settings | None, environ: Mapping[str, str]) -> Iterator[
 def _git() -> Check:
     path = shutil.which("git")
     if path is None:
-        return Check(name="git", status="failed", detail="`git` is not installed", fix="apt-get install git")
+        detail = "`git` is not installed; checkpoints are plain copies then"
+        return Check(name="git", status="warning", detail=detail, fix="apt-get install git")
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=_GIT_TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         return Check(name="git", status="failed", detail=f"`{path}` does not run: {error}")
     return Check(name="git", status="ok", detail=f"{path}, {done.stdout.strip()}")
+
+
+def _checkpoints(settings: Settings) -> Iterator[Check]:
+    from checkpoints.doctor import examine as examine_checkpoints
+
+    for finding in examine_checkpoints(settings.workspace, settings.state_dir):
+        status: Literal["ok", "warning"] = "ok" if finding.ok else "warning"
+        yield Check(name="checkpoints", status=status, detail=finding.detail, fix=finding.fix)
 
 
 def _search() -> Check:

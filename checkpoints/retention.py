@@ -262,6 +262,21 @@ class Retention:
         return output
 
 
+def reachable(store: Store, commit: bytes) -> bool:
+    """Whether everything of a commit can be read; for stores without git."""
+    try:
+        pending = [store.commit_tree(commit)]
+        while pending:
+            for item in store.tree(pending.pop()):
+                if item.mode == FOLDER:
+                    pending.append(item.oid)
+                else:
+                    store.require(item.oid)
+    except DamagedStoreError:
+        return False
+    return True
+
+
 def store_size(directory: Path) -> int:
     """Bytes of a store on disk, by blocks."""
     total = 0
