@@ -7,6 +7,7 @@ is an `UnavailableError` before anything is sent.
 
 import asyncio
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -313,6 +314,9 @@ def run_interface(start: Start, *, prompt: str, images: tuple[Image, ...], plain
     if plain:
         return asyncio.run(_line_mode(start, prompt))
     from agent_tui.tui.entry import run
+
+    if not sys.stderr.isatty():  # the toolkit draws on it; errors still go where they were sent
+        vars(sys)["__stderr__"] = Path("/dev/tty").open("w", encoding="utf-8")  # noqa: SIM115  # open to the end
 
     async def begin() -> Engine:
         opened = await open_engine(start)
