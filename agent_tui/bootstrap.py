@@ -247,13 +247,12 @@ def _build(
 def _ports(
     start: Start, config: Config, place: "SessionPlace", found: ProbeResult, stack: AsyncExitStack
 ) -> "Ports":
-    from tools.registry import build_toolbox
-
     from agent_tui.engine.approvals import SessionGate
     from agent_tui.engine.ports import Ports
     from agent_tui.models.retry import delay_before_retry
     from agent_tui.surroundings import instructions
     from checkpoints.engine import open_checkpointer
+    from tools.registry import build_toolbox
 
     def model_of(choice: ModelChoice) -> Model:
         return _open_model(choice, start.settings, stack)
@@ -262,7 +261,12 @@ def _ports(
     model = model_of(config.model)
     return Ports(
         model=model,
-        toolbox=build_toolbox(probe=found, workspace=config.workspace, state_dir=config.state_dir),
+        toolbox=build_toolbox(
+            artifacts=place.artifacts,
+            probe=found,
+            interactive=config.interactive,
+            image_capable=model.info.images,
+        ),
         checkpointer=open_checkpointer(
             workspace=config.workspace,
             state_dir=config.state_dir,
