@@ -1,10 +1,10 @@
 """`apply_patch`: changes files, byte-exact where they are not meant to change, all or none."""
 
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sandbox.policy import Policy
+from tools.command_line.keys import path_key
 from tools.descriptions import description
 from tools.patch.commit import commit
 from tools.patch.grammar import PatchError, Section, parse
@@ -83,7 +83,7 @@ class ApplyPatch:
             effects=Effects(
                 reads=PathSet(paths=files), writes=PathSet(paths=files), network=False, idempotent=False
             ),
-            keys=tuple(f"edit {shlex.quote(shown(file, policy))}" for file in files),
+            keys=tuple(path_key("edit", file, policy.workspace) for file in files),
             grant=Grant.WRITE_PATH if needs and not never else Grant.NONE,
             grant_detail=str(needs[0][0]) if needs and not never else "",
             files=files,

@@ -109,7 +109,7 @@ def _notes(terminal: Terminal, terminal_id: str | None) -> tuple[str, ...]:
     if terminal.exit is not None and not terminal.gone.is_set():
         left = count(len(running.leftovers()), "process").replace("processs", "processes")
         notes.append(f"{left} of it still running in the background as {terminal_id}; its output stays open")
-    if spool.stopped and spool.stopped != "closed":
+    if spool.stopped:
         notes.append(f"the full output was not kept to its end: {spool.stopped}")
     elif spool.hole[1]:
         notes.append(f"of the full output bytes {spool.hole[0]:,} to {spool.hole[1]:,} were not kept")

@@ -13,6 +13,7 @@ from sandbox.policy import Policy
 from sandbox.probe import ProbeResult
 from sandbox.running import Running
 from tools.command_line.assess import assess_command
+from tools.command_line.display import make_visible
 from tools.command_result import Place, budget_bytes, outcome_of
 from tools.descriptions import description
 from tools.output.collector import Collector
@@ -135,7 +136,7 @@ class ExecCommand:
         )
         if wanted is not Grant.NONE and arguments.get("reason"):
             assessment = replace(
-                assessment, reason=f"{assessment.reason}; the model says: {arguments['reason'][:300]}"
+                assessment, reason=f'{assessment.reason}: "{make_visible(arguments["reason"][:300])}"'
             )
         return assessment
 

@@ -1,7 +1,6 @@
 """`read_file`: numbered lines of a text file, or of the stored output of a command."""
 
 import re
-import shlex
 from pathlib import Path
 
 from sandbox.policy import Policy
@@ -60,7 +59,7 @@ class ReadFile:
                 reason=f"reads the stored output {path}",
                 shown=path,
                 effects=READS_NOTHING,
-                keys=(f"read {shlex.quote(path)}",),
+                keys=(f"read {path}",),
                 read_only=True,
             )
         return assess_read(path, policy, verb="reads")

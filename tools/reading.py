@@ -5,6 +5,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from tools.file_kind import HEAD_BYTES, image_type, kind_of, looks_binary
 from tools.output.canvas import LINE_CAP, MODEL, Canvas
@@ -87,9 +88,9 @@ def _refuse_binary(head: bytes, encoding: str, size: int, name: str) -> None:
         raise ReadError(f"`{name}` is binary: {kind_of(head)}, {size:,} bytes; look at it with a program")
 
 
-def _streamed(file: "os.PathLike[bytes] | object") -> Iterator[str]:
-    with file as opened:  # type: ignore[attr-defined]
-        for line in opened:
+def _streamed(file: BinaryIO) -> Iterator[str]:
+    with file:
+        for line in file:
             yield line.rstrip(b"\n").removesuffix(b"\r").decode("utf-8", errors="replace")
 
 

@@ -1,9 +1,9 @@
 """What the reading tools share: how the gate sees them, and how they run."""
 
-import shlex
 from collections.abc import Callable
 
 from sandbox.policy import Policy
+from tools.command_line.keys import path_key
 from tools.paths import Need, grant_for, place_of, reading_need, shown
 from tools.threads import in_thread
 from tools.types import (
@@ -34,7 +34,7 @@ def assess_read(path: str, policy: Policy, *, verb: str, detail: str = "") -> As
         reason=need.reason if need else f"{verb} `{shown(place, policy)}`",
         shown=f"{path} {detail}".rstrip(),
         effects=Effects(reads=PathSet(paths=(place,)), writes=PathSet(), network=False, idempotent=True),
-        keys=(f"read {shlex.quote(shown(place, policy))}",),
+        keys=(path_key("read", place, policy.workspace),),
         read_only=True,
         grant=grant,
         grant_detail=str(place) if grant is not Grant.NONE else "",

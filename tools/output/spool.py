@@ -34,10 +34,11 @@ class Spool:
         self._cap = cap
         self._size = 0
         self._fd = -1
+        self._is_closed = False
 
     def write(self, data: bytes) -> None:
         """Append; a full disk or budget ends the spool, never the command."""
-        if self.stopped:
+        if self.stopped or self._is_closed:
             return
         try:
             if self._fd < 0:
@@ -80,4 +81,4 @@ class Spool:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-        self.stopped = self.stopped or "closed"
+        self._is_closed = True

@@ -170,3 +170,10 @@ def test_explain_is_plain_data_and_plain_words() -> None:
     assert "given without a question" in explain_text(
         "git commit -m x", workspace=WORKSPACE, cwd=WORKSPACE, mode=Mode.WORKSPACE_WRITE
     )
+
+
+@pytest.mark.parametrize("line", ["ls", "git commit -m x"])
+def test_a_directory_outside_the_workspace_is_never_automatic(line: str) -> None:
+    found = assess(line, cwd=Path("/nonexistent/a"))
+    assert (found.call_class, found.grant_is_automatic) == (CallClass.ASK, False)
+    assert found.reason == "runs outside the workspace: /nonexistent/a"

@@ -1,0 +1,81 @@
+"""A toolbox over a real sandbox in a directory of its own, and short ways to call it."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sandbox.policy import Mode, Policy
+from sandbox.probe import ProbeResult, probe
+from tools.registry import Toolbox, build_toolbox
+from tools.types import Invocation, Outcome, Spawned
+
+
+@dataclass
+class FakeSink:
+    """Keeps what a running tool tells."""
+
+    processes: list[Spawned] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
+
+    async def spawned(self, process: Spawned) -> None:
+        self.processes.append(process)
+
+    def output(self, text: str) -> None:
+        self.shown.append(text)
+
+
+class Room:
+    """A workspace, its policy and a toolbox."""
+
+    def __init__(self, base: Path, **options: Any) -> None:
+        self.base = base
+        self.workspace = base / "work"
+        self.workspace.mkdir(exist_ok=True)
+        self.artifacts = base / "state" / "artifacts"
+        self.policy = Policy(
+            mode=Mode.WORKSPACE_WRITE, workspace=self.workspace.resolve(), state_dir=base.resolve() / "state"
+        )
+        self.probe: ProbeResult = probe(base / "state")
+        self.toolbox: Toolbox = build_toolbox(artifacts=self.artifacts, probe=self.probe, **options)
+        self.sink = FakeSink()
+        self.calls = 0
+        self.tokens = 10_000
+
+    def check(self, tool: str, **arguments: Any) -> Any:
+        """Arguments, or the answer to an invalid call."""
+        return self.toolbox.check(tool, json.dumps(arguments))
+
+    def invocation(self, tool: str, arguments: dict[str, Any]) -> Invocation:
+        """The next call, as the engine would make it."""
+        self.calls += 1
+        checked = self.toolbox.check(tool, json.dumps(arguments))
+        assert not isinstance(checked, str), checked
+        return Invocation(
+            call_id=f"c1.{self.calls}",
+            tool=tool,
+            arguments=checked,
+            policy=self.policy,
+            spool=self.artifacts / f"c1.{self.calls}.out",
+            max_output_tokens=self.tokens,
+        )
+
+    async def call(self, tool: str, **arguments: Any) -> Outcome:
+        """Run a call to its outcome."""
+        return await self.toolbox.run(self.invocation(tool, arguments), self.sink)
+
+    async def exec(self, cmd: str, **arguments: Any) -> Outcome:
+        """Run a command."""
+        return await self.call("exec_command", cmd=cmd, **arguments)
+
+    async def type(self, session: str | None, chars: str = "", **arguments: Any) -> Outcome:
+        """Type into a terminal."""
+        assert session is not None
+        return await self.call("write_stdin", session=session, chars=chars, **arguments)
+
+    def write(self, name: str, data: bytes | str) -> Path:
+        """A file of the workspace."""
+        path = self.workspace / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data.encode() if isinstance(data, str) else data)
+        return path

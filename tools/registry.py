@@ -1,0 +1,165 @@
+"""The toolbox: every built-in tool by name, checked, assessed and run. Implements the engine's port."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from sandbox.policy import Policy
+from sandbox.probe import ProbeResult
+from tools.apply_patch import ApplyPatch
+from tools.exec_command import CommandRoom, ExecCommand
+from tools.list_files import ListFiles
+from tools.output.spool import Budget
+from tools.read_file import ReadFile
+from tools.request_user_input import RequestUserInput
+from tools.schema import ArgumentCheck
+from tools.search_files import SearchFiles
+from tools.searching import find_ripgrep
+from tools.terminals import Terminals
+from tools.types import (
+    Arguments,
+    Assessment,
+    CallSink,
+    Invocation,
+    Outcome,
+    OutcomeStatus,
+    TerminalNews,
+    Tool,
+    ToolSpec,
+)
+from tools.update_plan import UpdatePlan
+from tools.versions import Versions
+from tools.view_image import ViewImage
+from tools.write_stdin import SIGNALS, WriteStdin, keys
+
+_PERSON_WRITE_S = 2.0
+
+
+class BuiltIn(Tool, Protocol):
+    """A tool of ours: what its schema cannot say, it says itself."""
+
+    def refuse(self, arguments: Arguments) -> str:
+        """Why arguments that fit the schema still make no call, or ''. Pure."""
+
+
+def build_toolbox(
+    *,
+    artifacts: Path,
+    probe: ProbeResult,
+    interactive: bool = True,
+    image_capable: bool = False,
+    environ: Mapping[str, str] | None = None,
+    ripgrep: Callable[[], str | None] = find_ripgrep,
+) -> "Toolbox":
+    """All tools of a session. `artifacts` is the directory of its stored output: ids of terminals go
+    on from what is found there. Workspace and further roots come with the policy of each call."""
+    artifacts.mkdir(parents=True, exist_ok=True, mode=0o700)
+    terminals, versions = Terminals(artifacts), Versions()
+    room = CommandRoom(
+        probe=probe,
+        terminals=terminals,
+        budget=Budget(),
+        interactive=interactive,
+        environ=os.environ if environ is None else environ,
+    )
+    patch = ApplyPatch(versions)
+    tools: tuple[BuiltIn, ...] = (
+        patch,
+        ExecCommand(room),
+        ListFiles(),
+        ReadFile(versions, artifacts),
+        RequestUserInput(),
+        SearchFiles(ripgrep),
+        UpdatePlan(),
+        ViewImage(image_capable),
+        WriteStdin(terminals),
+    )
+    return Toolbox(tools, patch, terminals)
+
+
+class Toolbox:
+    """See `agent_tui.engine.ports.Toolbox` for the contract of each method."""
+
+    def __init__(self, tools: Sequence[BuiltIn], patch: ApplyPatch, terminals: Terminals) -> None:
+        self._tools = {tool.spec.name: tool for tool in sorted(tools, key=lambda tool: tool.spec.name)}
+        self._patch = patch
+        self._terminals = terminals
+        self._check = ArgumentCheck({name: tool.spec for name, tool in self._tools.items()})
+
+    def schemas(self) -> tuple[ToolSpec, ...]:
+        """All tools, sorted by name."""
+        return tuple(tool.spec for tool in self._tools.values())
+
+    def check(self, tool: str, arguments: str) -> Arguments | str:
+        """Arguments that make a call, or why they do not."""
+        checked = self._check.check(tool, arguments)
+        if isinstance(checked, str):
+            return checked
+        fault = _unusable(checked) or self._tools[tool].refuse(checked)
+        return f"Invalid arguments for `{tool}`: {fault}" if fault else checked
+
+    def assess(self, tool: str, arguments: Arguments, policy: Policy) -> Assessment:
+        """How the gate sees the call."""
+        return self._tools[tool].assess(arguments, policy)
+
+    async def run(self, invocation: Invocation, sink: CallSink) -> Outcome:
+        """Run to an outcome. Commands end by the ladder when the task is cancelled, reads are left
+        behind, writes are finished: in each case the outcome says what came of it."""
+        try:
+            return await self._tools[invocation.tool].run(invocation, sink)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            assert task is not None
+            task.uncancel()
+            return Outcome(
+                status=OutcomeStatus.INTERRUPTED,
+                text="Interrupted by the user; nothing was changed by this call",
+            )
+
+    def predict(self, tool: str, arguments: Arguments, policy: Policy) -> Mapping[str, tuple[str, str]]:
+        """Hashes before and after of the files that a patch writes."""
+        return self._patch.predict(arguments, policy) if tool == self._patch.spec.name else {}
+
+    def preview(self, tool: str, arguments: Arguments, policy: Policy) -> str:
+        """Diff of what a patch writes."""
+        return self._patch.preview(arguments, policy) if tool == self._patch.spec.name else ""
+
+    def terminals(self) -> Sequence[Mapping[str, Any]]:
+        """Live and recently ended ones."""
+        return self._terminals.listing()
+
+    def terminal_news(self) -> AsyncIterator[TerminalNews]:
+        """Output and ends of terminals as they come; for one reader, never ends."""
+        return self._terminals.news()
+
+    async def terminal_input(
+        self, terminal: str, chars: str, signal: str, size: tuple[int, int] | None
+    ) -> str:
+        """What a person types."""
+        entry = self._terminals.get(terminal)
+        if entry is None or entry.terminal is None or not entry.is_live:
+            return f"terminal `{terminal}` is not live"
+        if signal and signal not in SIGNALS:
+            return f"no signal `{signal}`; there are {', '.join(SIGNALS)}"
+        if size is not None:
+            entry.terminal.resize(*size)
+        if signal:
+            entry.terminal.signal(signal)
+        data = keys(chars)
+        if data and await entry.terminal.write(data, _PERSON_WRITE_S) < len(data):
+            return f"terminal `{terminal}` does not take input now"
+        return ""
+
+    async def close(self) -> None:
+        """End every terminal and everything it started."""
+        await self._terminals.close()
+
+
+def _unusable(arguments: Arguments) -> str:
+    """No path, pattern or command line can hold a NUL."""
+    for name, value in arguments.items():
+        if isinstance(value, str) and "\0" in value and name not in ("chars", "patch", "old", "new"):
+            return f"field `{name}` holds a NUL character"
+    return ""

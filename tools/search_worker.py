@@ -1,0 +1,89 @@
+"""Searches files with Python's regular expressions; a process of its own, because a bad pattern can
+hang one for ever. Standard library only, started with `python -I`; talks JSON lines like `rg --json`.
+
+Arguments: a JSON object with `pattern`, `ignore_case`, `context`. Paths come on standard input, each
+ended by NUL, relative to the current directory.
+"""
+
+import base64
+import json
+import os
+import re
+import sys
+
+_MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+
+
+def main() -> None:
+    """Search every file and write what was found."""
+    wanted = json.loads(sys.argv[1])
+    pattern = re.compile(wanted["pattern"], re.IGNORECASE if wanted["ignore_case"] else 0)
+    for name in sys.stdin.buffer.read().split(b"\0"):
+        if name:
+            search(name, pattern, wanted["context"])
+
+
+def search(name: bytes, pattern: "re.Pattern[str]", context: int) -> None:
+    """One file; binary ones and those that cannot be read are passed over."""
+    try:
+        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(fd, "rb") as file:
+            data = file.read()
+    except OSError:
+        return
+    lines = lines_of(data)
+    if lines is None:
+        return
+    hits: dict[int, int] = {}
+    for number, line in enumerate(lines):
+        text = text_of(line).removesuffix("\n")
+        match = pattern.search(text)
+        if match:
+            hits[number] = len(text[: match.start()].encode("utf-8", errors="surrogateescape"))
+    shown: set[int] = set()
+    for number in hits:
+        shown.update(range(max(0, number - context), min(len(lines), number + context + 1)))
+    for number in sorted(shown):
+        tell(name, number + 1, lines[number], hits.get(number))
+
+
+def lines_of(data: bytes) -> "list[bytes] | None":
+    """Lines with their ends; None for a binary file."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            data = data[2:].decode(encoding, errors="replace").encode("utf-8")
+            return split(data)
+    if b"\0" in data:
+        return None
+    return split(data.removeprefix(b"\xef\xbb\xbf"))
+
+
+def split(data: bytes) -> list[bytes]:
+    """By line feeds only."""
+    lines = data.split(b"\n")
+    last = lines.pop()
+    return [line + b"\n" for line in lines] + ([last] if last else [])
+
+
+def text_of(line: bytes) -> str:
+    return line.decode("utf-8", errors="surrogateescape")
+
+
+def tell(name: bytes, number: int, line: bytes, start: "int | None") -> None:
+    """One JSON line; text that is no UTF-8 as base64, as ripgrep writes it."""
+    data: dict[str, object] = {"path": field(name), "line_number": number, "lines": field(line)}
+    if start is not None:
+        data["submatches"] = [{"start": start}]
+    kind = "context" if start is None else "match"
+    sys.stdout.write(json.dumps({"type": kind, "data": data}) + "\n")
+
+
+def field(value: bytes) -> dict[str, str]:
+    try:
+        return {"text": value.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {"bytes": base64.b64encode(value).decode("ascii")}
+
+
+if __name__ == "__main__":
+    main()

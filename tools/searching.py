@@ -1,0 +1,193 @@
+"""Finds lines in files: with ripgrep where it is installed, else with our own worker. Both are given
+the same rules and give the same lines in the same order."""
+
+import asyncio
+import base64
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tools.ignoring import Walk, matches_glob
+from tools.threads import in_thread
+
+TIME_LIMIT_S = 30.0
+_LINE_LIMIT = 64 * 2**20  # of one JSON line of a searcher
+
+# ripgrep's engine knows none of these; Python's does
+_PYTHON_ONLY = re.compile(r"\(\?<?[=!]|\\[1-9]|\(\?P=|\(\?\(|[*+?}]\+")
+
+
+class SearchError(Exception):
+    """The search cannot be done; the text says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What to look for, and where: `path` is relative to `directory`, '' for all of it."""
+
+    pattern: str
+    directory: Path
+    path: str = ""
+    glob: str = ""
+    ignore_case: bool = False
+    context: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One line: a match, or a line near one."""
+
+    kind: Literal["match", "context"]
+    path: str
+    line_number: int
+    text: str
+    column: int = 0  # where the first match of the line begins, in characters
+
+
+async def search(query: Query, ripgrep: str | None) -> AsyncIterator[Hit]:
+    """Hits by path and line. Raises `SearchError`, and TimeoutError after `TIME_LIMIT_S`."""
+    argv, stdin = await _plan(query, ripgrep)
+    process = await asyncio.create_subprocess_exec(
+        *argv,
+        cwd=query.directory,
+        env={"PATH": os.defpath, "LC_ALL": "C.UTF-8"},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        limit=_LINE_LIMIT,
+    )
+    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    feeding = asyncio.ensure_future(_feed(process.stdin, stdin))
+    complaints = asyncio.ensure_future(process.stderr.read(65_536))
+    try:
+        async with asyncio.timeout(TIME_LIMIT_S):
+            async for hit in _hits(process.stdout):
+                yield hit
+            await process.wait()
+        if process.returncode not in (0, 1) and (text := (await complaints).decode(errors="replace")):
+            raise SearchError(text.strip().splitlines()[-1][:300])
+    finally:
+        feeding.cancel()
+        complaints.cancel()
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def find_ripgrep() -> str | None:
+    """The installed ripgrep, or None."""
+    return shutil.which("rg")
+
+
+async def _plan(query: Query, ripgrep: str | None) -> tuple[list[str], bytes]:
+    """The command and its input."""
+    problem = _fault(query.pattern)
+    if ripgrep and not _PYTHON_ONLY.search(query.pattern):
+        accepted = await _accepts(ripgrep, query.pattern)
+        if accepted or problem:
+            return _ripgrep(ripgrep, query), b""
+    if problem:
+        raise SearchError(f"the pattern is no regular expression: {problem}; set `literal` for plain text")
+    names = await in_thread(lambda: _files(query), abandon=True, timeout_s=TIME_LIMIT_S)
+    wanted = {"pattern": query.pattern, "ignore_case": query.ignore_case, "context": query.context}
+    worker = str(Path(__file__).with_name("search_worker.py"))
+    return [sys.executable, "-I", worker, json.dumps(wanted)], b"\0".join(names)
+
+
+def _fault(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        return str(error)
+    return ""
+
+
+async def _accepts(ripgrep: str, pattern: str) -> bool:
+    """Whether ripgrep's engine takes the pattern."""
+    process = await asyncio.create_subprocess_exec(
+        ripgrep,
+        "--no-config",
+        "-e",
+        pattern,
+        os.devnull,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    return await process.wait() < 2
+
+
+def _ripgrep(ripgrep: str, query: Query) -> list[str]:
+    return [
+        ripgrep,
+        "--json",
+        "--no-config",
+        "--hidden",
+        "--no-ignore-dot",
+        "--no-ignore-global",
+        "--no-ignore-exclude",
+        "--no-require-git",
+        "--no-mmap",
+        "--sort=path",
+        f"--context={query.context}",
+        *(["--ignore-case"] if query.ignore_case else []),
+        *([f"--glob={query.glob}"] if query.glob else []),
+        "--glob=!.git",
+        "-e",
+        query.pattern,
+        "--",
+        f"./{query.path}",
+    ]
+
+
+def _files(query: Query) -> list[bytes]:
+    """What ripgrep would look into, in its order."""
+    start = query.directory / query.path
+    if not start.is_dir():
+        return [os.fsencode(query.path)]
+    walk = Walk(start, ignored=False)
+    found = [str(Path(query.path, entry.path)) for entry in walk if not entry.is_dir and not entry.is_link]
+    kept = [path for path in found if not query.glob or matches_glob(path, query.glob)]
+    return [os.fsencode(path) for path in sorted(kept, key=lambda path: path.split("/"))]
+
+
+async def _feed(pipe: asyncio.StreamWriter, data: bytes) -> None:
+    pipe.write(data)
+    await pipe.drain()
+    pipe.close()
+
+
+async def _hits(pipe: asyncio.StreamReader) -> AsyncIterator[Hit]:
+    """Hits file by file: one that turns out to be binary gives none."""
+    pending: list[Hit] = []
+    async for line in pipe:
+        row = json.loads(line)
+        if row["type"] in ("begin", "end"):
+            if row["data"].get("binary_offset") is None:
+                for hit in pending:
+                    yield hit
+            pending = []
+        elif row["type"] in ("match", "context"):
+            pending.append(_hit(row["type"], row["data"]))
+    for hit in pending:
+        yield hit
+
+
+def _hit(kind: Literal["match", "context"], data: Mapping[str, Any]) -> Hit:
+    text = _text(data["lines"]).removesuffix("\n")
+    path = _text(data["path"]).removeprefix("./")
+    matches = data.get("submatches") or [{"start": 0}]
+    column = len(text.encode("utf-8")[: matches[0]["start"]].decode("utf-8", errors="ignore"))
+    return Hit(kind=kind, path=path, line_number=data["line_number"], text=text, column=column)
+
+
+def _text(field: Mapping[str, str]) -> str:
+    if "text" in field:
+        return field["text"]
+    return base64.b64decode(field["bytes"]).decode("utf-8", errors="replace")
