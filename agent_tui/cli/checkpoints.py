@@ -205,9 +205,13 @@ def _prune(workspace: Path, state_dir: Path, days: float | None, *, as_json: boo
         return
     rest = "" if done.finished else "; the rest is left for the next time"
     print(
-        f"{len(done.sessions)} sessions and {done.checkpoints} checkpoints dropped, "
+        f"{_count(len(done.sessions), 'session')} and {_count(done.checkpoints, 'checkpoint')} dropped, "
         f"{size_text(done.freed_bytes)} freed, {size_text(size)} kept{rest}"
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 # --- words ------------------------------------------------------------------------------------------

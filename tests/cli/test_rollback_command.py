@@ -1,0 +1,187 @@
+"""`checkpoints` and `rollback` as commands: without a model, beside a session, exact in what they print."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from checkpoints.gitprocess import find_git
+from tests.checkpoints.sessions import Session
+from tests.checkpoints.trees import manifest
+from tests.program import Program
+
+SUMMARY = "sed -i s/1/X/ a.txt"
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    return Program.at(tmp_path)
+
+
+@pytest.fixture
+def session(program: Program) -> Session:
+    """A session that made one turn and was left open, as another process would have it."""
+    (program.workspace / "a.txt").write_text("1\n2\n")
+    program.state.mkdir(parents=True)
+    session = Session(program.workspace, program.state, "7f3a0001", git=find_git())
+    session.take(turn=1)
+    session.before()
+    (program.workspace / "a.txt").write_text("X\n2\n")
+    (program.workspace / "new").mkdir()
+    (program.workspace / "new/file").write_text("n\n")
+    session.after()
+    return session
+
+
+def without_times(text: str) -> str:
+    return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "WHEN", text)
+
+
+def test_nothing_yet_is_said_and_nothing_is_made(program: Program) -> None:
+    for line in (["checkpoints"], ["checkpoints", "list"]):
+        ran = program.run(*line)
+        assert (ran.code, ran.err) == (0, "")
+        assert ran.out == "no checkpoints here yet; one is taken before the first change\n"
+    assert program.run("checkpoints", "--json").out == ""
+    ran = program.run("rollback", "--yes")
+    assert (ran.code, ran.err) == (
+        5,
+        "agent-tui: no checkpoints here yet; one is taken before the first change\n",
+    )
+    assert not (program.state / "checkpoints").exists()
+
+
+def test_the_list_tells_what_each_one_is_before_and_what_changed(program: Program, session: Session) -> None:
+    assert without_times(program.run("checkpoints").out).splitlines() == [
+        "7f3a0001/3  WHEN  after a call",
+        "7f3a0001/2  WHEN  before a call        M a.txt +1 -1 · A new/file +1 -0",
+        "7f3a0001/1  WHEN  before your message",
+    ]
+    lines = [json.loads(line) for line in program.run("checkpoints", "list", "--json").out.splitlines()]
+    assert [line["id"] for line in lines] == ["7f3a0001/3", "7f3a0001/2", "7f3a0001/1"]
+    assert [change["path"] for change in lines[1]["changes_after"]] == ["a.txt", "new/file"]
+    shown = program.run("checkpoints", "show", "7f3a/2")
+    assert "changed after it, until the next:\n  M a.txt +1 -1\n  A new/file +1 -0\n" in shown.out
+    assert json.loads(program.run("checkpoints", "show", "7f3a/2", "--json").out)["phase"] == "before_call"
+
+
+def test_diff_compares_two_checkpoints_or_one_and_now(program: Program, session: Session) -> None:
+    between = program.run("checkpoints", "diff", "7f3a/1", "7f3a/3")
+    assert "-1\n+X\n 2\n" in between.out
+    (program.workspace / "a.txt").write_text("now\n")
+    assert "+now\n" in program.run("checkpoints", "diff", "7f3a/1").out
+    found = json.loads(program.run("checkpoints", "diff", "7f3a/1", "--json").out)
+    assert [change["path"] for change in found["changes"]] == ["a.txt", "new/file"]
+
+
+def test_a_dry_run_prints_the_exact_list_and_changes_nothing(program: Program, session: Session) -> None:
+    before = manifest(program.workspace)
+    ran = program.run("rollback", "--dry-run")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines() == [
+        "back to 7f3a0001/1: before your message",
+        "  change    a.txt  +1 -1",
+        "  delete    new/",
+        "  delete    new/file  +0 -1",
+    ]
+    plan = json.loads(program.run("rollback", "7f3a/2", "--dry-run", "--json").out)["plan"]
+    assert [operation["path"] for operation in plan["operations"]] == ["a.txt", "new", "new/file"]
+    assert manifest(program.workspace) == before
+
+
+def test_rollback_and_redo_beside_an_open_session(program: Program, session: Session) -> None:
+    changed = manifest(program.workspace)
+    ran = program.run("rollback", "--yes")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines()[-1] == (
+        "rolled back to 7f3a0001/1: 2 paths changed, verified; `agent-tui rollback --redo` takes this back"
+    )
+    assert manifest(program.workspace) == {b"a.txt": ("file", 0o644, b"1\n2\n")}
+    assert session.take().changes == ()  # it belongs to the rollback, and the session knows it
+    ran = program.run("rollback", "--redo", "--yes")
+    assert ran.code == 0
+    assert manifest(program.workspace) == changed
+    ran = program.run("rollback", "--redo", "--yes")
+    assert (ran.code, ran.err) == (1, "agent-tui: rollback: there is no rollback to take back here\n")
+
+
+def test_conflicts_stop_it_unless_a_choice_is_given(program: Program, session: Session) -> None:
+    (program.workspace / "a.txt").write_text("by hand\n")
+    ran = program.run("rollback", "--yes")
+    assert ran.code == 1
+    assert ran.err == (
+        "agent-tui: rollback: changed by others since 7f3a0001/1: `a.txt`; nothing was done; "
+        "leave them with `--keep-external` or replace them with `--overwrite`\n"
+    )
+    assert (program.workspace / "new/file").exists()
+    ran = program.run("rollback", "--yes", "--keep-external")
+    assert ran.out.splitlines()[-1] == "  kept yours: a.txt"
+    assert (program.workspace / "a.txt").read_text() == "by hand\n"
+    assert not (program.workspace / "new").exists()
+    ran = program.run("rollback", "7f3a/1", "--yes", "--overwrite", "--json")
+    assert json.loads(ran.out)["files"]["kept"] == []
+    assert (program.workspace / "a.txt").read_text() == "1\n2\n"
+
+
+def test_one_path_goes_back_alone(program: Program, session: Session) -> None:
+    assert program.run("rollback", "--yes", "--path", "a.txt").code == 0
+    assert (program.workspace / "a.txt").read_text() == "1\n2\n"
+    assert (program.workspace / "new/file").exists()
+
+
+def test_nobody_is_asked_without_a_terminal(program: Program, session: Session) -> None:
+    ran = program.run("rollback")
+    assert ran.code == 2
+    assert (
+        ran.err == "agent-tui: rollback: nobody can be asked here; look with `--dry-run`, then give `--yes`\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("rollback 7f3a/99 --yes", 5, "no checkpoint `7f3a/99` here"),
+        ("rollback nonsense --yes", 5, "is no checkpoint id"),
+        ("rollback --redo 7f3a/1", 2, "`--redo` takes back the last rollback"),
+        ("rollback --conversation-only --path a.txt", 2, "`--path` is about files"),
+        ("rollback --conversation-only --yes", 2, "is not stored any more"),
+        ("rollback --files-only --conversation-only", 2, "not allowed with"),
+        ("rollback --path ../x --yes", 5, "outside the workspace"),
+        ("checkpoints show", 2, "no ID"),
+        ("checkpoints diff 7f3a/1 7f3a/2 7f3a/3", 2, "one ID too many"),
+        ("checkpoints prune --days -1", 2, "must not be negative"),
+    ],
+)
+def test_errors_are_one_line(program: Program, session: Session, line: str, code: int, words: str) -> None:
+    ran = program.run(*line.split())
+    assert (ran.code, ran.out.count("rolled back")) == (code, 0)
+    assert words in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_prune_drops_what_is_old(program: Program, session: Session) -> None:
+    session.close()
+    ran = program.run("checkpoints", "prune", "--days", "0")
+    assert ran.code == 0
+    assert ran.out.startswith("1 session and 3 checkpoints dropped")
+    assert program.run("checkpoints").out.startswith("no checkpoints here yet")
+
+
+def test_names_from_the_workspace_cannot_steer_the_terminal(program: Program, session: Session) -> None:
+    session.before()
+    (program.workspace / "evil\x1b[2J\n").write_text("x")
+    session.after()
+    out = program.run("checkpoints").out + program.run("rollback", "--dry-run").out
+    assert "\x1b" not in out
+    assert "evil\\x1b[2J\\x0a" in out
+
+
+def test_a_lost_git_costs_nothing_but_packing(program: Program, session: Session, tmp_path: Path) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "env").symlink_to(shutil.which("env") or "/usr/bin/env")
+    ran = program.run("rollback", "--yes", env={"PATH": str(tools)})
+    assert ran.code == 0, ran.err
+    assert (program.workspace / "a.txt").read_text() == "1\n2\n"
