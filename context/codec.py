@@ -1,6 +1,6 @@
 """Records to JSON-ready values and back, by type hints; stable key order, no configuration.
 
-Understands what our records are made of: frozen dataclasses, `StrEnum`, tuples, string-keyed
+Understands what our records are made of: frozen dataclasses, `StrEnum`, paths, tuples, string-keyed
 mappings, `None`, and unions of dataclasses, which carry the class name under `type`.
 """
 
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
@@ -24,6 +25,8 @@ def encode(value: Any) -> JsonValue:
         return value
     if isinstance(value, Enum):
         return str(value.value)
+    if isinstance(value, Path):
+        return str(value)
     if is_dataclass(value) and not isinstance(value, type):
         body: dict[str, JsonValue] = {"type": type(value).__name__}
         for field in fields(value):
@@ -68,6 +71,8 @@ def _decode(kind: Any, value: Any) -> Any:
         return _decode_enum(kind, value)
     if is_dataclass(kind):
         return _decode_record(kind, value)
+    if kind is Path:
+        return Path(_check(isinstance(value, str), kind, value))
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     return _check(isinstance(value, kind) and (kind is bool or not isinstance(value, bool)), kind, value)

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 from context.codec import DecodeError, decode, encode
 from context.items import Item, UserItem
 from tests.context.logs import make_log
+from tools.types import Artifact, Outcome, OutcomeStatus
 
 
 @given(st.integers(0, 10_000), st.integers(0, 15))
@@ -27,3 +29,12 @@ def test_unknown_keys_are_ignored_and_missing_ones_take_their_default() -> None:
 def test_what_does_not_fit_is_refused(value: object) -> None:
     with pytest.raises(DecodeError):
         decode(UserItem, value)
+
+
+def test_paths_come_back_as_paths() -> None:
+    outcome = Outcome(
+        status=OutcomeStatus.SUCCEEDED,
+        text="",
+        artifact=Artifact(ref="out/c1.1", path=Path("/state/c1.1.out"), size_bytes=3),
+    )
+    assert decode(Outcome, json.loads(json.dumps(encode(outcome)))) == outcome
