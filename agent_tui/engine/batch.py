@@ -43,6 +43,7 @@ async def run_batch(
     await answer_all(scope, judge=f"s{step}")
     if stopped is not None:
         raise stopped
+    scope.stop.check()
     if end is None and fold.unavailable >= MAX_UNAVAILABLE:
         return EndReason.APPROVAL_UNAVAILABLE
     return end

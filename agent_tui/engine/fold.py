@@ -268,7 +268,7 @@ class Fold:
 
     def _note_check(self, fact: CallFact) -> None:
         """Remember whether a check moved: from fail to pass, or to another set of failures."""
-        if fact.is_check:
+        if fact.is_check and fact.status in ("succeeded", "failed", "timed_out"):
             old = self.checks.get(fact.key)
             if old is not None and (old.passed, old.failing_tests) != (fact.passed, fact.failing_tests):
                 self.moved_checks.add(fact.call_id)

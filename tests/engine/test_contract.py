@@ -1,0 +1,78 @@
+from pathlib import Path
+
+from agent_tui.engine.commands import Submit
+from agent_tui.engine.events import CallProposed, TurnEnded
+from agent_tui.engine.types import EndReason
+from checkpoints.types import FileChange
+from tests.engine.fakes import Engine, calls, engine, text
+from tools.types import CallSink, Invocation, Outcome, OutcomeStatus
+
+
+class Check:
+    """A check that fails so many times before it passes."""
+
+    def __init__(self, run: Engine, failures: int) -> None:
+        self.failures = failures
+        self.commands: list[str] = []
+        run.toolbox.behaviour["exec_command"] = self
+
+    async def __call__(self, invocation: Invocation, sink: CallSink) -> Outcome:
+        self.commands.append(str(invocation.arguments["cmd"]))
+        self.failures -= 1
+        if self.failures >= 0:
+            return Outcome(status=OutcomeStatus.FAILED, text="1 failed", exit_code=2)
+        return Outcome(status=OutcomeStatus.SUCCEEDED, text="ok", exit_code=0)
+
+
+async def finish(run: Engine) -> TurnEnded:
+    run.send(Submit(text="go"))
+    ended = await run.wait(TurnEnded)
+    assert isinstance(ended, TurnEnded)
+    return ended
+
+
+async def test_a_run_is_done_when_the_command_passes(tmp_path: Path) -> None:
+    async with engine(tmp_path, text("done"), verify="make test") as run:
+        check = Check(run, 0)
+        ended = await finish(run)
+    assert (ended.reason, ended.exit_code, check.commands) == (EndReason.COMPLETED, 0, ["make test"])
+    assert [body.by for body in run.bodies(CallProposed)] == ["contract"]
+
+
+async def test_a_red_command_is_told_to_the_model_which_may_repair(tmp_path: Path) -> None:
+    script = [text("done"), calls(("write_file", {"path": "a"})), text("now")]
+    async with engine(tmp_path, *script, verify="make test") as run:
+        run.checkpointer.changes = [(), (FileChange(path="a", kind="M"),)]
+        check = Check(run, 1)
+        ended = await finish(run)
+    assert (ended.reason, ended.text) == (EndReason.COMPLETED, "now")
+    assert check.commands == ["make test"] * 2
+    notices = [notice.text for unit in run.model.requests[1].view.units for notice in unit.notices]  # type: ignore[union-attr] # no summary here
+    assert "`make test` does not pass" in notices[0] and "1 failed" in notices[0]
+
+
+async def test_a_command_that_stays_red_ends_as_unmet_after_a_bounded_number_of_tries(tmp_path: Path) -> None:
+    async with engine(tmp_path, *(text(f"done {n}") for n in range(3)), verify="make test") as run:
+        check = Check(run, 99)
+        ended = await finish(run)
+    assert (ended.reason, ended.exit_code) == (EndReason.CONTRACT_UNMET, 6)
+    assert len(check.commands) == 3
+
+
+async def test_the_answer_must_fit_the_schema(tmp_path: Path) -> None:
+    schema = '{"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}'
+    script = [text("it is 3"), text('{"n": "3"}'), text('{"n": 3}')]
+    async with engine(tmp_path, *script, output_schema=schema) as run:
+        ended = await finish(run)
+    assert (ended.reason, ended.text) == (EndReason.COMPLETED, '{"n": 3}')
+    last = run.model.requests[2].view.units[-1].notices[-1].text  # type: ignore[union-attr] # no summary here
+    assert "at `$.n`" in last and "not of type 'integer'" in last
+
+
+async def test_done_without_a_check_after_the_last_change_is_said(tmp_path: Path) -> None:
+    script = [calls(("exec_command", {"cmd": "pytest"})), calls(("write_file", {"path": "a"})), text("done")]
+    async with engine(tmp_path, *script) as run:
+        run.checkpointer.changes = [(), (FileChange(path="a", kind="M"),)]
+        ended = await finish(run)
+    assert (ended.reason, ended.exit_code) == (EndReason.COMPLETED_UNVERIFIED, 0)
+    assert ended.last_check == "pytest passed before the last change"
