@@ -31,6 +31,7 @@ class Quirks:
 
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     system_role: Literal["system", "developer"] = "system"
+    stream: bool = True  # False: ask for one document, for servers that cannot stream
     stream_usage: bool = True  # `stream_options.include_usage` is understood
     effort: Literal["reasoning_effort", "reasoning_object", "adaptive", "budget"] = "reasoning_effort"
     reasoning_back: Literal["", "reasoning_content", "reasoning", "reasoning_details"] = ""

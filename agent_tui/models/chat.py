@@ -30,8 +30,8 @@ class ChatDialect:
     def build(self, request: ModelRequest, info: ModelInfo, quirks: Quirks) -> Built:
         """The body, its messages last: with no compaction it is a prefix of the next one."""
         units, left_out = wire.sound_units(request.view)
-        body: dict[str, Any] = {"model": request.model, "stream": True}
-        if quirks.stream_usage:
+        body: dict[str, Any] = {"model": request.model, "stream": quirks.stream}
+        if quirks.stream and quirks.stream_usage:
             body["stream_options"] = {"include_usage": True}
         body |= _settings(request, quirks)
         if request.view.tools:

@@ -15,7 +15,7 @@ from context.view import ExchangeUnit, Unit, UserUnit, View
 
 PROMPT = "Make the failing test pass"
 PROJECT = "slugkit"
-TEST_COMMAND = "python3 -m unittest"
+TEST_COMMAND = "python3 -B -m unittest"
 PACE_S = 0.02  # between two pieces: about the speed of a quick model
 
 PATCH = """*** Begin Patch

@@ -44,7 +44,7 @@ class MessagesDialect:
     def build(self, request: ModelRequest, info: ModelInfo, quirks: Quirks) -> Built:
         """The body; marks move, everything else of it only grows while there is no compaction."""
         units, left_out = wire.sound_units(request.view)
-        body: dict[str, Any] = {"model": request.model, "stream": True}
+        body: dict[str, Any] = {"model": request.model, "stream": quirks.stream}
         limit = request.max_output_tokens or info.max_output
         body["max_tokens"] = limit
         is_own = _thinks_throughout(units, _origin(info))

@@ -39,7 +39,7 @@ class ResponsesDialect:
     def build(self, request: ModelRequest, info: ModelInfo, quirks: Quirks) -> Built:
         """The body, its input last: with no compaction it is a prefix of the next one."""
         units, left_out = wire.sound_units(request.view)
-        body: dict[str, Any] = {"model": request.model, "stream": True, "store": False}
+        body: dict[str, Any] = {"model": request.model, "stream": quirks.stream, "store": False}
         body |= _settings(request, info, quirks)
         if request.view.system.strip():
             body["instructions"] = wire.clean(request.view.system)

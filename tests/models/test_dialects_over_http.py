@@ -135,6 +135,15 @@ async def test_a_document_in_place_of_a_stream_is_read(model_server: ModelServer
     assert [part.text for part in done.parts if isinstance(part, TextPart)] == ["hello"]
 
 
+async def test_a_server_that_cannot_stream_is_asked_for_a_document(
+    model_server: ModelServer, dialect: str
+) -> None:
+    model_server.script([{"text": "hello", "whole": True}])
+    done = await answer_of(model_at(model_server, dialect, quirks={"stream": False}), request(user("go")))
+    assert [part.text for part in done.parts if isinstance(part, TextPart)] == ["hello"]
+    assert model_server.requests[0].json["stream"] is False
+
+
 async def test_a_unit_without_all_results_is_left_out(model_server: ModelServer, dialect: str) -> None:
     model_server.script([{"text": "fine"}])
     whole = exchange(call("a"), call("b"))
