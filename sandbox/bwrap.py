@@ -111,6 +111,7 @@ def arguments(
     for mount in (*host.system, *host.hidden):
         words += option(mount)
     words += _kernel(host)
+    words += _devices(policy)
     words += _temporary(policy, host)
     workspace = str(policy.workspace)
     kind = Kind.WRITE if policy.mode is Mode.WORKSPACE_WRITE else Kind.READ
@@ -140,7 +141,13 @@ def _kernel(host: Host) -> list[str]:
         # bwrap covers /proc/sys only where access(2) says it is writable, which is false for a
         # directory of mode 0555 while root may still write the files in it
         words += ["--ro-bind", path, path]
-    return [*words, "--dev", "/dev"]
+    return words
+
+
+def _devices(policy: Policy) -> list[str]:
+    """A few device nodes, closed but for shared memory: all that is written here is memory."""
+    size = ["--size", str(policy.limits.tmp_bytes)]
+    return ["--dev", "/dev", *size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]
 
 
 def _temporary(policy: Policy, host: Host) -> list[str]:

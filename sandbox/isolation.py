@@ -131,9 +131,7 @@ class SandboxManager:
             total_bytes=out_bytes + err_bytes,
             timed_out=timed_out,
             limit_hit=running.limit_hit,
-            denial=find(said, policy=sandbox.policy, cwd=place, environ=self._environ)
-            if ended.code
-            else None,
+            denial=denial,
             notices=tuple(running.notices),
         )
 

@@ -162,8 +162,7 @@ class Suite:
 
     def world(self, kind: str) -> worlds.World:
         self.number += 1
-        made = worlds.make(self.base / str(self.number), kind, self.mark)
-        return made
+        return worlds.make(self.base / str(self.number), kind, self.mark)
 
     async def attempt(self, attack: Attack, *, sandboxed: bool) -> tuple[bool, str]:
         world = self.world(attack.world)

@@ -33,8 +33,7 @@ def foreign(code):
     page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     page.write(code)
     function = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))
-    result = in_child(lambda: -min(function(), 0))
-    return result
+    return in_child(lambda: -min(function(), 0))
 
 
 def clone_with(flags):
@@ -143,7 +142,7 @@ def said(connection):
     print(connection.recv(200).decode(errors="replace"))
 
 
-def main():
+def main():  # noqa: PLR0912 - one branch for each attempt
     what, *rest = sys.argv[1:]
     if what == "syscalls":
         for name, error in syscalls():

@@ -116,5 +116,5 @@ def _workspace(world: World, kind: str) -> None:
 def remove(base: Path) -> None:
     """Also what has no write permission."""
     for directory, _, _ in os.walk(base):
-        os.chmod(directory, 0o700)
+        Path(directory).chmod(0o700)
     shutil.rmtree(base, ignore_errors=True)

@@ -1,0 +1,169 @@
+"""Nothing that a command started outlives its session, whatever it does to hide."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sandbox.policy import Mode
+from tests.sandbox.conftest import Shell, read_until
+from tests.sandbox.worlds import World
+
+AGENT = Path(__file__).with_name("agent.py")
+MODES = [Mode.WORKSPACE_WRITE, Mode.READ_ONLY, Mode.OFF]
+
+HIDING = """
+setsid sleep {number} &
+nohup sleep {number} >/dev/null 2>&1 &
+(trap '' TERM INT HUP; sleep {number}) &
+python3 -c 'import os,time
+if os.fork(): os._exit(0)
+os.setsid()
+if os.fork(): os._exit(0)
+for fd in range(256):
+    try: os.close(fd)
+    except OSError: pass
+os.execvp("sleep", ["sleep", "{number}"])'
+echo ready
+sleep {number}
+"""
+
+
+def alive(number: int) -> list[str]:
+    """Command lines that hold a number no other test uses."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = place.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words[:2] == [b"sleep", str(number).encode()]:
+            found.append(place.parent.name)
+    return found
+
+
+def wait_until_alive(number: int, count: int) -> None:
+    deadline = time.monotonic() + 5
+    while len(alive(number)) < count:
+        assert time.monotonic() < deadline, f"only {alive(number)}"
+        time.sleep(0.01)
+
+
+def wait_until_gone(number: int) -> None:
+    deadline = time.monotonic() + 5
+    while alive(number):
+        assert time.monotonic() < deadline, f"still alive: {alive(number)}"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def number(request: pytest.FixtureRequest) -> int:
+    """Seconds to sleep, and a name to find the sleepers by."""
+    return 100_000 + abs(hash((request.node.name, os.getpid()))) % 800_000
+
+
+@pytest.mark.parametrize("tty", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+async def test_kill_ends_the_whole_tree(shell: Shell, mode: Mode, tty: bool, number: int) -> None:
+    running = await shell.start(HIDING.format(number=number), policy={"mode": mode}, tty=tty)
+    await read_until(running, "ready")
+    wait_until_alive(number, 5)
+    running.kill()
+    await running.ended()
+    running.close()
+    wait_until_gone(number)
+
+
+@pytest.mark.parametrize("tty", ["pipes", "tty"])
+@pytest.mark.parametrize("mode", MODES)
+def test_kill_9_of_the_agent_ends_the_whole_tree(world: World, mode: Mode, tty: str, number: int) -> None:
+    script = HIDING.format(number=number)
+    agent = subprocess.Popen(
+        [sys.executable, str(AGENT), str(world.base), mode, tty, script], stdout=subprocess.PIPE
+    )
+    assert agent.stdout is not None
+    assert agent.stdout.readline().startswith(b"started")
+    wait_until_alive(number, 5)
+    agent.send_signal(signal.SIGKILL)
+    agent.wait()
+    agent.stdout.close()
+    wait_until_gone(number)
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_stop_interrupts_first(shell: Shell, mode: Mode) -> None:
+    script = "trap 'echo interrupted; exit 5' INT; echo ready; while :; do sleep 0.05; done"
+    running = await shell.start(script, policy={"mode": mode})
+    await read_until(running, "ready")
+    ended = await running.stop()
+    running.close()
+    assert ended.code == 5
+
+
+async def test_stop_kills_what_ignores_every_signal(
+    shell: Shell, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sandbox.running.INTERRUPT_GRACE_S", 0.1)
+    monkeypatch.setattr("sandbox.running.TERMINATE_GRACE_S", 0.1)
+    script = f"trap '' INT TERM HUP; echo ready; while :; do sleep {number}; done"
+    running = await shell.start(script)
+    await read_until(running, "ready")
+    ended = await running.stop()
+    running.close()
+    assert ended.signal == "KILL"
+    wait_until_gone(number)
+
+
+@pytest.mark.parametrize("tty", [False, True])
+@pytest.mark.parametrize("mode", [Mode.WORKSPACE_WRITE, Mode.OFF])
+async def test_what_is_left_in_the_background_lives_until_ended(
+    shell: Shell, mode: Mode, tty: bool, number: int
+) -> None:
+    running = await shell.start(f"sleep {number} & echo started", policy={"mode": mode}, tty=tty)
+    ended = await running.wait()
+    assert ended.code == 0
+    wait_until_alive(number, 1)
+    assert len(running.leftovers()) == len(alive(number)) == 1
+    running.kill()
+    await running.ended()
+    running.close()
+    wait_until_gone(number)
+
+
+async def test_the_sandbox_ends_with_its_last_process(shell: Shell) -> None:
+    running = await shell.start("sleep 0.2 & echo started")
+    assert (await running.wait()).code == 0
+    await asyncio.wait_for(running.ended(), 5)
+    running.close()
+
+
+@pytest.mark.parametrize("name", ["INT", "TERM", "HUP", "KILL"])
+@pytest.mark.parametrize("tty", [False, True])
+@pytest.mark.parametrize("mode", [Mode.WORKSPACE_WRITE, Mode.OFF])
+async def test_a_signal_by_name_reaches_the_command(shell: Shell, name: str, tty: bool, mode: Mode) -> None:
+    running = await shell.start("echo ready; exec sleep 60", policy={"mode": mode}, tty=tty)
+    await read_until(running, "ready")
+    running.signal(name)
+    ended = await asyncio.wait_for(running.wait(), 5)
+    running.close()
+    await running.ended()
+    assert ended.signal == name
+
+
+async def test_a_command_that_kills_its_keeper_only_ends_itself(shell: Shell) -> None:
+    ended, _ = await shell.run("kill -9 $PPID; sleep 60")
+    assert ended.code != 0
+
+
+@pytest.mark.parametrize("mode", [Mode.WORKSPACE_WRITE, Mode.OFF])
+@pytest.mark.parametrize(
+    ("script", "code"), [("exit 0", 0), ("exit 7", 7), ("kill -SEGV $$", 139), ("nosuchprogram", 127)]
+)
+async def test_the_exit_status_is_the_commands_own(shell: Shell, mode: Mode, script: str, code: int) -> None:
+    ended, _ = await shell.run(script, policy={"mode": mode})
+    assert ended.code == code

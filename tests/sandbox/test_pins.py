@@ -1,0 +1,237 @@
+"""Stand-ins and pins: nothing is left behind, nothing of the user's is touched, crashes are mended."""
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sandbox.errors import SandboxError
+from sandbox.launch import spawn
+from sandbox.placeholders import Placeholders, StandIn
+from sandbox.policy import Mode
+from sandbox.probe import ProbeResult
+from tests.sandbox.conftest import Shell, read_until
+from tests.sandbox.worlds import World
+
+AGENT = Path(__file__).with_name("agent.py")
+
+
+def names(world: World) -> list[str]:
+    return sorted(path.name for path in world.ws.iterdir())
+
+
+async def test_stand_ins_stay_while_any_command_needs_them(shell: Shell) -> None:
+    before = names(shell.world)
+    long = await shell.start("echo ready; sleep 60")
+    await read_until(long, "ready")
+    assert ".envrc" in names(shell.world)
+    await shell.run("true")
+    assert ".envrc" in names(shell.world)
+    _, said = await shell.run("echo evil > .envrc; rm -f .npmrc; mv .vscode v")
+    assert said.count("Read-only file system") + said.count("busy") == 3
+    long.kill()
+    await long.ended()
+    long.close()
+    assert names(shell.world) == before
+
+
+def test_a_crash_leaves_stand_ins_that_the_next_start_removes(world: World, found: ProbeResult) -> None:
+    before = names(world)
+    agent = subprocess.Popen(
+        [sys.executable, str(AGENT), str(world.base), "workspace-write", "pipes", "sleep 60"],
+        stdout=subprocess.PIPE,
+    )
+    assert agent.stdout is not None
+    agent.stdout.readline()
+    assert ".envrc" in names(world)
+    agent.send_signal(signal.SIGKILL)
+    agent.wait()
+    agent.stdout.close()
+    assert ".envrc" in names(world)
+    assert Placeholders(world.state, world.ws).present() == ()
+    assert names(world) == before
+
+
+def test_what_the_user_made_of_a_stand_in_is_kept(world: World) -> None:
+    placeholders = Placeholders(world.state, world.ws)
+    wanted = [StandIn(path=world.ws / name) for name in (".npmrc", ".envrc", ".yarnrc")]
+    wanted.append(StandIn(path=world.ws / ".idea", directory=True))
+    placeholders.acquire(lambda: wanted)
+    (world.ws / ".npmrc").unlink()
+    (world.ws / ".npmrc").write_text("mine")
+    (world.ws / ".envrc").chmod(0o600)
+    (world.ws / ".envrc").write_text("mine too")
+    (world.ws / ".idea").chmod(0o700)
+    (world.ws / ".idea" / "mine.xml").touch()
+    placeholders.release()
+    assert (world.ws / ".npmrc").read_text() == "mine"
+    assert (world.ws / ".envrc").read_text() == "mine too"
+    assert (world.ws / ".idea" / "mine.xml").exists()
+    assert not (world.ws / ".yarnrc").exists()
+
+
+def test_a_stand_in_never_follows_a_link(world: World) -> None:
+    (world.ws / "link").symlink_to(world.out / "made")
+    with pytest.raises(SandboxError, match="cannot protect"):
+        Placeholders(world.state, world.ws).acquire(lambda: [StandIn(path=world.ws / "link")])
+    assert not (world.out / "made").exists()
+
+
+def test_a_damaged_journal_is_an_error(world: World) -> None:
+    placeholders = Placeholders(world.state, world.ws)
+    placeholders.acquire(list)
+    (journal,) = (world.state / "sandbox" / "pins").glob("*.json")
+    journal.write_text("{nonsense\n")
+    with pytest.raises(SandboxError, match="damaged"):
+        placeholders.release()
+
+
+async def test_git_as_a_link_is_refused_for_writing(shell: Shell) -> None:
+    (shell.world.ws / ".git").rename(shell.world.out / "git")
+    (shell.world.ws / ".git").symlink_to(shell.world.out / "git")
+    with pytest.raises(SandboxError, match="symbolic link"):
+        await shell.start("true")
+    ended, _ = await shell.run("true", policy={"mode": Mode.READ_ONLY})
+    assert ended.code == 0
+
+
+async def test_a_protected_name_that_is_a_link_is_told(shell: Shell) -> None:
+    (shell.world.ws / ".npmrc").symlink_to("a.txt")
+    running = await shell.start("true")
+    await running.ended()
+    running.close()
+    assert running.notices == ["`.npmrc` is a symbolic link and not protected from commands"]
+
+
+async def test_a_worktree_file_that_points_elsewhere_opens_nothing(shell: Shell) -> None:
+    """The admin directory must point back; else a file could make any repository writable."""
+    shutil.rmtree(shell.world.ws / ".git")
+    shell.world.run('git init -q "$OUT/victim" && cd "$OUT/victim" && git commit -q --allow-empty -m v')
+    (shell.world.ws / ".git").write_text(f"gitdir: {shell.world.out}/victim/.git\n")
+    ended, said = await shell.run(f"ls {shell.world.out}/victim/.git", policy={"git_lane": True})
+    assert ended.code != 0
+    assert "No such file" in said
+
+
+async def test_an_approved_path_can_be_written_once(shell: Shell) -> None:
+    world = shell.world
+    approved = {"writable": (world.ws / ".npmrc", world.ws / ".vscode", world.home / ".profile")}
+    (world.ws / ".vscode").mkdir()
+    script = f"echo a > .npmrc && echo b > .vscode/tasks.json && echo c > {world.home}/.profile"
+    ended, said = await shell.run(script, policy=approved)
+    assert ended.code == 0, said
+    assert (world.ws / ".npmrc").read_text() == "a\n"
+    assert (world.home / ".profile").read_text() == "c\n"
+    ended, _ = await shell.run("echo again > .npmrc")
+    assert ended.code != 0
+
+
+async def test_a_readable_path_shows_and_stays_read_only(shell: Shell) -> None:
+    world = shell.world
+    changes = {"readable": (world.out,)}
+    _, said = await shell.run(f"cat {world.out}/secret; echo x > {world.out}/new", policy=changes)
+    assert world.mark in said
+    assert "Read-only file system" in said
+
+
+async def test_an_extra_root_is_writable(shell: Shell) -> None:
+    ended, said = await shell.run(
+        f"echo x > {shell.world.out}/new", policy={"extra_roots": (shell.world.out,)}
+    )
+    assert ended.code == 0, said
+    assert (shell.world.out / "new").exists()
+
+
+async def test_a_gitlink_of_the_lane_is_disarmed_and_told(shell: Shell) -> None:
+    script = "git init -q sub && git -C sub commit -q --allow-empty -m x && git add sub && git commit -qm s"
+    running = await shell.start(script, policy={"git_lane": True})
+    assert (await running.wait()).code == 0
+    await running.ended()
+    running.close()
+    assert any("`sub` was added as a nested repository" in notice for notice in running.notices)
+    assert not (shell.world.ws / "sub" / ".git").exists()
+    assert len(list((shell.world.state / "sandbox" / "quarantine").iterdir())) == 1
+
+
+async def test_the_home_as_workspace_keeps_its_settings_and_secrets(world: World, found: ProbeResult) -> None:
+    policy = world.policy(workspace=world.home)
+    script = (
+        "cat ~/.ssh/id_ed25519 ~/.netrc; for f in .profile .ssh/x .newrc2/x .bashrc; do echo x >> ~/$f; done; "
+        "echo y > ~/file && mkdir -p ~/.cache/x && echo $?"
+    )
+    running = await spawn(
+        ["bash", "-c", script], policy=policy, cwd=world.home, probe=found, environ=world.environ()
+    )
+    await running.wait()
+    await running.ended()
+    said = os.read(running.outputs[0], 9999).decode() + os.read(running.outputs[1], 9999).decode()
+    running.close()
+    assert world.mark not in said
+    assert (world.home / ".profile").read_text() == "# mine\n"
+    assert not (world.home / ".bashrc").exists()
+    assert (world.home / "file").exists()
+
+
+@pytest.mark.parametrize("place", ["/", "/usr"])
+async def test_the_system_is_no_workspace(world: World, found: ProbeResult, place: str) -> None:
+    with pytest.raises(SandboxError, match="workspace cannot be"):
+        await spawn(
+            ["true"],
+            policy=world.policy(workspace=Path(place)),
+            cwd=Path("/usr"),
+            probe=found,
+            environ=world.environ(),
+        )
+
+
+async def test_a_root_exchanged_while_bwrap_starts_is_noticed(shell: Shell) -> None:
+    """A wrapper swaps the directory after it was looked at and before bwrap mounts it."""
+    world = shell.world
+    root = world.base / "root"
+    root.mkdir()
+    wrapper = world.base / "bwrap"
+    wrapper.write_text(f'#!/bin/sh\nmv {root} {root}2; mkdir {root}\nexec {shell.found.bwrap} "$@"\n')
+    wrapper.chmod(0o755)
+    swapped = ProbeResult(available=True, bwrap=str(wrapper), version="0.8.0", seccomp=True)
+    with pytest.raises(SandboxError, match="was exchanged"):
+        await spawn(
+            ["touch", "ran"],
+            policy=world.policy(extra_roots=(root,)),
+            cwd=world.ws,
+            probe=swapped,
+            environ=world.environ(),
+        )
+    assert not (world.ws / "ran").exists()
+    assert ".envrc" not in names(world)
+
+
+async def test_caches_are_private_to_a_workspace_and_last(shell: Shell) -> None:
+    await shell.run("echo kept > ~/.cache/f; echo npm > ~/.npm/g")
+    _, said = await shell.run("cat ~/.cache/f ~/.npm/g")
+    assert said == "kept\nnpm\n"
+    other = shell.world.base / "other"
+    other.mkdir()
+    running = await spawn(
+        ["bash", "-c", "cat ~/.cache/f"],
+        policy=shell.world.policy(workspace=other),
+        cwd=other,
+        probe=shell.found,
+        environ=shell.world.environ(),
+    )
+    assert (await running.wait()).code != 0
+    await running.ended()
+    running.close()
+
+
+async def test_links_in_the_private_cache_lead_us_nowhere(shell: Shell) -> None:
+    """We write beside the cache and never in it: commands own its content."""
+    target = shell.world.out / "stolen"
+    await shell.run(f"rm -rf ~/.cache/home; ln -s {target} ~/.cache/home; ln -s {target} ~/.cache/gitconfig")
+    await asyncio.sleep(0)
+    await shell.run("true")
+    assert not target.exists()
