@@ -10,21 +10,17 @@ def author_between(cause: Cause, last: Row | None) -> tuple[Author, bool]:
     if cause.phase is Phase.AFTER_ROLLBACK:
         return Author.ROLLBACK, False
     if last is not None and last.running:
-        alone = cause.phase is Phase.AFTER_CALL and last.running == (cause.call_id,)
-        return Author.AGENT, alone and cause.only_touched
+        return Author.AGENT, cause.phase is Phase.AFTER_CALL and cause.only_touched
     terminals = cause.terminals or (last.cause.terminals if last else ())
     return (Author.TERMINAL if terminals else Author.EXTERNAL), False
 
 
 def running_after(cause: Cause, last: Row | None) -> tuple[str, ...]:
-    """Calls that may write after this checkpoint."""
+    """Calls that may write after this checkpoint: calls run in waves, and one after the wave ends all."""
+    if cause.phase is not Phase.BEFORE_CALL:
+        return ()
     before = last.running if last is not None and last.cause.step == cause.step else ()
-    match cause.phase:
-        case Phase.BEFORE_CALL:
-            return tuple(dict.fromkeys((*before, cause.call_id)))
-        case Phase.AFTER_CALL:
-            return tuple(call for call in before if call != cause.call_id)
-    return ()
+    return tuple(dict.fromkeys((*before, cause.call_id)))
 
 
 def trailers(cause: Cause, author: Author) -> str:

@@ -13,7 +13,7 @@ class Phase(StrEnum):
 
     TURN_START = "turn_start"
     BEFORE_CALL = "before_call"
-    AFTER_CALL = "after_call"
+    AFTER_CALL = "after_call"  # after all calls of a wave
     TURN_END = "turn_end"
     BEFORE_ROLLBACK = "before_rollback"
     AFTER_ROLLBACK = "after_rollback"

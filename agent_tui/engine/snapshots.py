@@ -98,7 +98,20 @@ class Snapshots:
             summary=" ".join(shown.split())[:MAX_SUMMARY_CHARS],
             model=self._scope.ports.model.info.model,
             touched=tuple(str(p) for call in calls if call.assessment for p in call.assessment.files),
+            only_touched=bool(calls) and all(_names_all_it_writes(call) for call in calls),
+            terminals=tuple(
+                str(terminal["id"])
+                for terminal in self._scope.ports.toolbox.terminals()
+                if terminal.get("state") == "live"
+            ),
         )
+
+
+def _names_all_it_writes(call: Prepared) -> bool:
+    """Whether a call can change no file but those its assessment names."""
+    writes = call.effects.writes
+    named = call.assessment.files if call.assessment else ()
+    return not writes.everything and {str(path) for path in writes.paths} <= {str(path) for path in named}
 
 
 def share_out(
