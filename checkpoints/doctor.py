@@ -35,7 +35,7 @@ def examine(workspace: Path, state_dir: Path) -> list[Finding]:
         found.append(
             Finding(
                 ok=False,
-                detail="`git` is not installed or older than 2.25: checkpoints are plain copies, never packed",
+                detail="`git` is missing or older than 2.25: checkpoints are plain copies, never packed",
                 fix="install git",
             )
         )
