@@ -3,7 +3,7 @@
 import asyncio
 import time
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from agent_tui.engine import undo
 from agent_tui.engine.commands import Rollback
@@ -13,6 +13,9 @@ from checkpoints.index import NoSessionError, SessionPlace, find_session
 from checkpoints.owner import OwnedError, Owner
 from checkpoints.records import SessionRecords
 from checkpoints.types import Checkpoint, RollbackResult
+
+
+Mode = Literal["both", "files", "conversation"]
 
 
 class _Clock:
@@ -51,10 +54,9 @@ class Conversation:
         hidden, draft = undo.hidden_from(self._session, target)
         return len(hidden), draft
 
-    async def hide(self, target: Checkpoint, files: RollbackResult | None, mode: str) -> None:
+    async def hide(self, target: Checkpoint, files: RollbackResult | None, mode: Mode) -> None:
         """Store a rollback whose files are back already; raises RecordsError."""
-        assert mode in ("files", "conversation", "both")
-        asked = Rollback(checkpoint_id=target.id, mode=mode)  # type: ignore[arg-type] # checked above
+        asked = Rollback(checkpoint_id=target.id, mode=mode)
         records = await SessionRecords.open(self._place.store)
         session = await Session.load(records, _Clock())
         try:

@@ -99,6 +99,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.config",
         "agent_tui.models.catalog",
         "agent_tui.errors",
+        "checkpoints.doctor",
         "sandbox.policy",
         "sandbox.probe",
     ),

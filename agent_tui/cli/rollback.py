@@ -8,18 +8,16 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from agent_tui.cli.checkpoints import printable, title
 from agent_tui.errors import AgentError, UsageError
 
 if TYPE_CHECKING:
-    from agent_tui.rewind import Conversation
+    from agent_tui.rewind import Conversation, Mode
     from checkpoints.catalog import Row
     from checkpoints.types import Choice, RollbackPlan, RollbackResult
     from checkpoints.workspace import Workspace
-
-Mode = Literal["both", "files", "conversation"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +65,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("rollback: `--path` is about files; it cannot go with `--conversation-only`")
 
 
-def _mode(arguments: argparse.Namespace) -> Mode:
+def _mode(arguments: argparse.Namespace) -> "Mode":
     if arguments.files_only or arguments.paths:
         return "files"
     return "conversation" if arguments.conversation_only else "both"
@@ -108,7 +106,7 @@ def _go_back(core: "Workspace", row: "Row", state_dir: Path, arguments: argparse
 
 
 def _conversation(
-    state_dir: Path, row: "Row", mode: Mode, arguments: argparse.Namespace, stack: ExitStack
+    state_dir: Path, row: "Row", mode: "Mode", arguments: argparse.Namespace, stack: ExitStack
 ) -> "Conversation | None":
     """The stored conversation of the checkpoint's session, owned while we change it.
 
@@ -232,7 +230,7 @@ def _slash(action: str) -> str:
 
 
 def _report(
-    target: str, mode: Mode, files: "RollbackResult | None", *, as_json: bool, is_redo: bool = False
+    target: str, mode: "Mode", files: "RollbackResult | None", *, as_json: bool, is_redo: bool = False
 ) -> int:
     if as_json:
         print(json.dumps({"target": target, "mode": mode, "files": asdict(files) if files else None}))
