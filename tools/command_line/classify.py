@@ -50,7 +50,10 @@ def classify(command: str, setting: Setting) -> Classified:
         Ground(workspace=setting.workspace, cwd=setting.cwd, boxed=setting.mode is not Mode.OFF),
     )
     reads_only = _is_settled(syntax, setting) and all(part.reads_only for part in parts)
-    is_auto = reads_only and all(part.call_class is CallClass.AUTO for part in parts) and not danger
+    is_here = setting.cwd.is_relative_to(setting.workspace)
+    is_auto = (
+        reads_only and is_here and not danger and all(part.call_class is CallClass.AUTO for part in parts)
+    )
     grant, automatic = _grant(syntax, parts, setting)
     free = [] if is_auto else _free(syntax, parts)
     return Classified(
@@ -132,7 +135,8 @@ def _grant(syntax: Syntax, parts: tuple[Part, ...], setting: Setting) -> tuple[G
         return Grant.NETWORK, False
     if Grant.GIT_LANE not in needed:
         return Grant.NONE, False
-    return Grant.GIT_LANE, _is_settled(syntax, setting) and all(part.in_lane for part in parts)
+    is_here = setting.cwd.is_relative_to(setting.workspace)
+    return Grant.GIT_LANE, is_here and _is_settled(syntax, setting) and all(part.in_lane for part in parts)
 
 
 # --- words -------------------------------------------------------------------------------------
@@ -146,6 +150,8 @@ def _reason(syntax: Syntax, parts: tuple[Part, ...], setting: Setting, grant: Gr
         return f"it has {len(syntax.commands)} sub-commands, more than {MAX_SUBCOMMANDS}"
     if setting.env:
         return f"sets `{min(setting.env)}` for the command"
+    if not setting.cwd.is_relative_to(setting.workspace):
+        return f"runs outside the workspace: {setting.cwd}"
     if automatic:
         return "commits to git: only known git write commands"
     asking = next((part for part in parts if part.grant is grant and grant is not Grant.NONE), None)

@@ -21,7 +21,7 @@ from tools.command_line.nodes import (
 )
 from tools.command_line.syntax import Redirection, SimpleCommand, Syntax, Unknown, Word, Wrap
 from tools.command_line.unwrap import Inner, unwrap
-from tools.command_line.words import WORD_TYPES, static_document, text_of, word_of
+from tools.command_line.words import WORD_TYPES, source_for_grammar, static_document, text_of, word_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -115,7 +115,7 @@ def _parser() -> "Parser":
 
 
 def _read(line: str, reading: _Reading, place: _Place) -> _Reading:
-    source = line.encode("utf-8", errors="surrogatepass")
+    source = source_for_grammar(line)
     root = _parser().parse(source).root_node
     for _ in range(MAX_MOVES):
         moved = with_targets_last(root, source)

@@ -26,6 +26,8 @@ WORD_TYPES = frozenset(
     )
 )
 
+_HIGH_BYTE = re.compile("[\x80-\xff]")
+_LETTER_PAIR = re.compile("[\xc0-\xc7][\xe0-\xef]")
 _GLOB = frozenset("*?[")
 _NEVER_BARE = frozenset(" \t\n;|&<>()\"'`$")  # in a bare word of ours: the grammar was misled
 _BRACES = re.compile(r"\{.*(?:,|\.\.).*\}", re.DOTALL)
@@ -53,9 +55,34 @@ class _Value:
         self.only_variables = self.only_variables and variable
 
 
+def source_for_grammar(line: str) -> bytes:
+    """The line in letters below U+0100, as UTF-8.
+
+    The grammar's own scanner asks the C library about each character as if it were a byte
+    (`isdigit` on the code point): a character from further up reads outside of a table and may end
+    the process. Bash sees bytes and takes those above 0x7f for ordinary letters, so each of them
+    becomes two letters here. `text_of` turns them back.
+    """
+    raw = line.encode("utf-8", errors="surrogatepass").decode("latin-1")
+    return _HIGH_BYTE.sub(_two_letters, raw).encode("utf-8")
+
+
+def _two_letters(match: re.Match[str]) -> str:
+    high, low = divmod(ord(match[0]) - 0x80, 16)
+    return chr(0xC0 + high) + chr(0xE0 + low)
+
+
+def _one_byte(match: re.Match[str]) -> str:
+    return chr(0x80 + (ord(match[0][0]) - 0xC0) * 16 + ord(match[0][1]) - 0xE0)
+
+
 def text_of(node: "Node") -> str:
-    """The source of a node."""
-    return (node.text or b"").decode("utf-8", errors="surrogateescape")
+    """The source of a node as it stands in the line."""
+    text = (node.text or b"").decode("utf-8")
+    if text.isascii():
+        return text
+    raw = _LETTER_PAIR.sub(_one_byte, text).encode("latin-1")
+    return raw.decode("utf-8", errors="surrogateescape")
 
 
 def word_of(node: "Node") -> Word:

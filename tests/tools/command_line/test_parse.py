@@ -14,6 +14,7 @@ from tools.command_line.assess import assess_command
 from tools.command_line.keys import run_words
 from tools.command_line.parse import MAX_COMMANDS, parse
 from tools.command_line.syntax import SimpleCommand, Wrap
+from tools.command_line.words import source_for_grammar
 
 
 def shape(line: str) -> list[tuple[list[str | None], str]]:
@@ -194,6 +195,27 @@ def test_no_text_makes_the_reader_fail(line: str) -> None:
     assert found.keys
     assert found.reason
     assert found.read_only == (found.effects.writes.paths == () and not found.effects.writes.everything)
+
+
+@given(st.text(max_size=60))
+def test_the_grammar_gets_characters_below_256_only(line: str) -> None:
+    assert max(source_for_grammar(line).decode("utf-8"), default="") < "\u0100"
+
+
+@pytest.mark.parametrize("before", ["{", "a {", "echo ${", "$", "<<", "[[ ", "a=", "{1.."])
+def test_high_characters_do_not_end_the_process(before: str) -> None:
+    for code in range(0x100, 0x110000, 0x401):
+        parse(before + chr(code))
+
+
+def test_high_characters_come_back_as_they_were() -> None:
+    (command,) = parse("grep -n 'naïve Straße' données/日本語.txt {🙂} ÀàÇï").commands
+    assert [word.text for word in command.words[2:]] == [
+        "naïve Straße",
+        "données/日本語.txt",
+        "{🙂}",
+        "ÀàÇï",
+    ]
 
 
 @pytest.mark.parametrize(
