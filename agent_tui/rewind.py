@@ -14,7 +14,6 @@ from checkpoints.owner import OwnedError, Owner
 from checkpoints.records import SessionRecords
 from checkpoints.types import Checkpoint, RollbackResult
 
-
 Mode = Literal["both", "files", "conversation"]
 
 

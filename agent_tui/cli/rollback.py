@@ -184,7 +184,7 @@ def _redo(core: "Workspace", state_dir: Path, arguments: argparse.Namespace) -> 
 
 
 def _print_plan(
-    row: "Row", plan: "RollbackPlan | None", conversation: "Conversation | None", mode: Mode
+    row: "Row", plan: "RollbackPlan | None", conversation: "Conversation | None", mode: "Mode"
 ) -> None:
     print(f"back to {row.id}: {printable(title(row))}")
     if plan is not None:
