@@ -59,7 +59,8 @@ def test_a_failing_test_is_made_to_pass(program: Program, model_server: ModelSer
         (project.CHECK, 1, "failed"),
         (project.CHECK, 0, "completed"),
     ]
-    assert "FAILED" in commands[0]["aggregated_output"]
+    assert commands[0]["aggregated_output"].startswith("=====")
+    assert commands[0]["aggregated_output"].endswith("FAILED (failures=1)")
     patch = items(found, "file_change")
     assert [(change["path"], change["kind"]) for item in patch for change in item["changes"]] == [
         ("calc.py", "update")
@@ -232,7 +233,7 @@ def test_ctrl_c_interrupts_and_the_session_goes_on(program: Program, model_serve
     model_server.script([{"calls": [call("exec_command", cmd="echo ready; sleep 60")]}])
     process = program.start("exec", "--json", *model_flags("chat", model_server.base_url()), "wait")
     assert process.stdout is not None
-    seen = []
+    seen: list[dict[str, Any]] = []
     for line in process.stdout:
         seen.append(json.loads(line))
         if seen[-1]["type"] == "item.started" and seen[-1]["item"]["type"] == "command_execution":
@@ -267,7 +268,8 @@ def test_a_reader_that_goes_away_ends_the_run(program: Program, model_server: Mo
     model_server.script(calls)
     model_server.allow_unplayed = True
     process = program.start("exec", "--json", *model_flags("chat", model_server.base_url()), "go")
-    assert process.stdout is not None and process.stderr is not None
+    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    process.stdin.close()
     process.stdout.readline()
     process.stdout.close()
     assert process.wait(timeout=15) == 141
@@ -368,7 +370,7 @@ def test_the_demo_runs_by_itself_and_leaves_nothing(tmp_path: Path) -> None:
     ran = program.run("demo", "--yes")
     assert ran.code == 0, ran.out + ran.err
     assert "the tree is exactly what it was" in ran.out
-    assert "? python3 -m unittest" in ran.out
+    assert "? python3 -B -m unittest" in ran.out
     assert list(scratch.iterdir()) == []
     assert list(program.workspace.iterdir()) == []
     assert not program.state.exists()

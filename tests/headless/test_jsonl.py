@@ -116,7 +116,10 @@ def test_every_other_end_is_a_failure_with_a_message() -> None:
 
 def test_a_command_is_an_item_with_its_output_and_exit_code() -> None:
     outcome = Outcome(
-        status=OutcomeStatus.SUCCEEDED, text="shown to the model", data={"output": "out"}, exit_code=0
+        status=OutcomeStatus.SUCCEEDED,
+        text="[exit 0]\na note\nout\n2",
+        data={"notes": ["a note"]},
+        exit_code=0,
     )
     first, last = lines(proposed("exec_command", "ls"), started(), ended("exec_command", outcome, CHANGE))
     item = {"id": "c1.1", "type": "command_execution", "command": "ls"}
@@ -125,7 +128,7 @@ def test_a_command_is_an_item_with_its_output_and_exit_code() -> None:
     assert last["type"] == "item.completed"
     assert (
         last["item"].items()
-        >= (item | {"aggregated_output": "out", "exit_code": 0, "status": "completed"}).items()
+        >= (item | {"aggregated_output": "out\n2", "exit_code": 0, "status": "completed"}).items()
     )
     assert last["item"]["changes"][0]["path"] == "a.py"
 
