@@ -10,6 +10,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -37,9 +38,8 @@ def _words(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
-_WRITE_REFUSED = _words(
-    "read-only file system", "erofs", "permission denied", "eacces", "os error 30", "errno 30"
-)
+_READ_ONLY = _words("read-only file system", "erofs", "os error 30", "errno 30")
+_FORBIDDEN = _words("permission denied", "eacces", "operation not permitted")
 _ABSENT = _words(
     "no such file or directory", "enoent", "does not exist", "not found", "cannot find", "can't open"
 )
@@ -94,8 +94,10 @@ def find(
 
 
 def _judge(line: str, reach: Reach, cwd: Path) -> Denial | None:
-    if _WRITE_REFUSED.search(line):
-        return _first(line, reach, cwd, _write) or _system(line)
+    if _READ_ONLY.search(line):
+        return _first(line, reach, cwd, partial(_write, certain=True))
+    if _FORBIDDEN.search(line):
+        return _first(line, reach, cwd, partial(_write, certain=False)) or _system(line)
     if not reach.policy.network and _NETWORK.search(line):
         return _network(line)
     if _ABSENT.search(line):
@@ -123,8 +125,8 @@ def _paths(line: str, home: Path, cwd: Path) -> Iterator[Path]:
             yield Path(os.path.normpath(place))
 
 
-def _write(place: Path, reach: Reach) -> Denial | None:
-    if not reach.refuses_writing(place):
+def _write(place: Path, reach: Reach, *, certain: bool) -> Denial | None:
+    if not reach.refuses_writing(place, certain=certain):
         return _read(place, reach)
     if reach.is_lane_matter(place):
         return _denial("git_lane", str(place), f"writing git data, `{_short(place, reach)}`")
@@ -136,9 +138,10 @@ def _write(place: Path, reach: Reach) -> Denial | None:
 
 
 def _read(place: Path, reach: Reach) -> Denial | None:
-    if not reach.refuses_reading(place):
+    named = place if os.path.lexists(place) else place.parent
+    if not reach.refuses_reading(named):
         return None
-    return _denial("read_path", str(place), f"reading `{_short(place, reach)}`, which is not visible in it")
+    return _denial("read_path", str(named), f"reading `{_short(named, reach)}`, which is not visible in it")
 
 
 def _command(line: str, reach: Reach) -> Denial | None:

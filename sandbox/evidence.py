@@ -10,6 +10,8 @@ from sandbox.policy import Mode, Policy
 
 _LANE_KEEPS_CLOSED = ("hooks", "info", "config", "config.lock", "config.worktree", "modules", "commondir")
 
+_PRIVATE_PLACES = ("/tmp", "/var/tmp", "/run", "/dev/shm")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
@@ -19,14 +21,15 @@ class Reach:
     home: Path
     environ: Mapping[str, str]
 
-    def refuses_writing(self, place: Path) -> bool:
-        """Whether `place` could be written outside, and may not be inside."""
-        return os.access(existing(place), os.W_OK) and not self._is_writable(place)
+    def refuses_writing(self, place: Path, *, certain: bool) -> bool:
+        """Whether `place` could be written outside, and may not be inside; with `certain` the error
+        itself says the latter: our mounts are the read-only file systems here."""
+        return os.access(existing(place), os.W_OK) and (certain or not self._is_writable(place))
 
     def refuses_reading(self, place: Path) -> bool:
         """Whether `place` exists and could be read outside, and is not there inside. Our own state
         and what holds the whole home never count, since nobody should be asked to grant them."""
-        if not os.access(place, os.R_OK) or self._is_visible(place):
+        if not os.access(place, os.R_OK) or self._is_visible(place) or str(place) in _PRIVATE_PLACES:
             return False
         return not place.is_relative_to(self.policy.state_dir) and not self.home.is_relative_to(place)
 
@@ -45,8 +48,10 @@ class Reach:
             return True
         if place.is_relative_to(policy.workspace):
             return policy.mode is Mode.WORKSPACE_WRITE and not self._is_pinned(place)
-        private = (self.home / ".cache", *(self.home / name for name in host.PRIVATE), Path("/tmp"))
-        return any(place.is_relative_to(root) for root in private)
+        if place.is_relative_to(self.home):
+            own = (self.home / ".cache", *(self.home / name for name in host.PRIVATE))
+            return any(place.is_relative_to(root) for root in own)
+        return any(place.is_relative_to(root) for root in _PRIVATE_PLACES)
 
     def _is_pinned(self, place: Path) -> bool:
         names = (*pins.DIRECTORIES, *pins.FILES, *pins.IF_PRESENT, *self.policy.protected, "HEAD")

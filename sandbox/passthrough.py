@@ -97,7 +97,7 @@ def _show(master: int) -> bool:
 @contextmanager
 def _raw_terminal() -> Iterator[None]:
     saved = termios.tcgetattr(0)
-    tty.setraw(0)
+    tty.setraw(0, termios.TCSADRAIN)  # what was typed ahead is for the command
     try:
         yield
     finally:

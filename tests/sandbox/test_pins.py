@@ -161,7 +161,7 @@ async def test_a_gitlink_of_the_lane_is_disarmed_and_told(shell: Shell) -> None:
 async def test_the_home_as_workspace_keeps_its_settings_and_secrets(world: World, found: ProbeResult) -> None:
     policy = world.policy(workspace=world.home)
     script = (
-        "cat ~/.ssh/id_ed25519 ~/.netrc; for f in .profile .ssh/x .newrc2/x .bashrc; do echo x >> ~/$f; done; "
+        "cat ~/.ssh/id_ed25519 ~/.netrc; for f in .profile .ssh/x .bashrc; do echo x >> ~/$f; done; "
         "echo y > ~/file && mkdir -p ~/.cache/x && echo $?"
     )
     running = await spawn(
