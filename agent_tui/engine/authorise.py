@@ -68,9 +68,9 @@ def gated(scope: Scope, call: Prepared) -> GatedCall:
 
 
 def _judge(scope: Scope, call: Prepared, approval_id: str) -> Verdict:
-    """The gate's verdict, or the question that an earlier process put and that still holds."""
+    """The gate's verdict, or the question that an earlier process put to a person and that still holds."""
     shown = gated(scope, call)
-    for asked in scope.session.fold.approvals.values():
+    for asked in scope.session.fold.approvals.values() if scope.config.interactive else ():
         if asked.call_id == call.call_id and asked.digest == scope.ports.gate.digest(shown):
             return Verdict(kind="ask", asked=asked)
     return scope.ports.gate.judge(shown, approval_id)

@@ -238,12 +238,12 @@ class Fold:
             case CallStarted():
                 self.calls[body.call_id].started = body
                 self.calls[body.call_id].started_at = event.at
-                self._forget_lost(body.call_id)
+                self._forget_questions(body.call_id)
             case CallSpawned():
                 self.calls[body.call_id].processes.append(body.process)
             case CallEnded():
                 self._end_call(body)
-                self._forget_lost(body.call_id)
+                self._forget_questions(body.call_id)
             case _:
                 pass
 
@@ -280,11 +280,14 @@ class Fold:
             self.old_content.add(taken.cause.call_id)
         self.trees.add(taken.tree)
 
-    def _forget_lost(self, call_id: str) -> None:
-        """A lost result is settled by the end of its call, or by its next start."""
-        for key, one in list(self.questions.items()):
+    def _forget_questions(self, call_id: str) -> None:
+        """What was asked about a call is settled by its next start, and by its end."""
+        for key, asked in list(self.approvals.items()):
+            if asked.call_id == call_id:
+                del self.approvals[key]
+        for name, one in list(self.questions.items()):
             if isinstance(one, LostResultAsked) and one.call_id == call_id:
-                del self.questions[key]
+                del self.questions[name]
 
     def _apply_question(self, body: Body) -> None:
         match body:

@@ -132,7 +132,15 @@ class FakeToolbox:
         self.closed = False
 
     def schemas(self) -> tuple[ToolSpec, ...]:
-        names = ("ask_exec", "exec_command", "read_file", "request_user_input", "update_plan", "write_file")
+        names = (
+            "ask_exec",
+            "exec_command",
+            "read_file",
+            "request_user_input",
+            "update_plan",
+            "write_file",
+            "write_stdin",
+        )
         return tuple(ToolSpec(name=name, description=name, parameters={}) for name in names)
 
     def check(self, tool: str, arguments: str) -> Arguments | str:
@@ -151,7 +159,7 @@ class FakeToolbox:
         if tool.startswith("read"):
             action, read_only = "read", True
             effects = Effects(reads=PathSet(paths=(path,)), writes=PathSet(), network=False, idempotent=True)
-        elif tool.startswith("write"):
+        elif tool == "write_file":
             action, files = "edit", (path,)
             effects = Effects(reads=PathSet(), writes=PathSet(paths=(path,)), network=False)
         elif tool in ("request_user_input", "update_plan"):
@@ -175,7 +183,7 @@ class FakeToolbox:
         return Outcome(status=OutcomeStatus.SUCCEEDED, text=f"ran {invocation.tool}", exit_code=0)
 
     def predict(self, tool: str, arguments: Arguments, policy: Policy) -> Mapping[str, tuple[str, str]]:
-        if not tool.startswith("write"):
+        if not tool == "write_file":
             return {}
         return {str(arguments["path"]): (str(arguments.get("before", "")), str(arguments.get("after", "")))}
 
@@ -343,12 +351,13 @@ class Engine:
     checkpointer: FakeCheckpointer = field(default_factory=FakeCheckpointer)
     clock: FakeClock = field(default_factory=FakeClock)
     retry: Any = at_once
+    wrap: Callable[[SessionRecords], Any] = lambda records: records
     seen: list[Event] = field(default_factory=list)
 
     async def __aenter__(self) -> "Engine":
         self.gate = FakeGate(self.root)
         self.records = await SessionRecords.open(self.root / "session.db")
-        self.session = await Session.load(self.records, self.clock)
+        self.session = await Session.load(self.wrap(self.records), self.clock)
         self.runtime = EngineRuntime(
             config=self.config,
             session=self.session,
