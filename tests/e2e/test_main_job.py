@@ -90,7 +90,9 @@ def test_the_same_events_come_in_every_dialect(program: Program, model_server: M
         (program.workspace / "calc.py").write_text(project.SOURCE)
         model_server.script(project.mending())
         found = events(execute(program, model_server, "--json", "mend it", dialect=dialect))
-        shapes.append([(event["type"], event.get("item", {}).get("type")) for event in found])
+        kinds = [(event["type"], event.get("item", {}).get("type")) for event in found]
+        # A checkpoint at the start is taken while the model already answers.
+        shapes.append([kind for kind in kinds if kind[1] != "checkpoint"])
     assert shapes[0] == shapes[1] == shapes[2]
 
 
