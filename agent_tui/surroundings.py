@@ -1,6 +1,8 @@
 """What the system text and the first event say of the place a session runs in."""
 
+import os
 import platform
+import subprocess
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -10,6 +12,8 @@ from agent_tui.engine.types import ApprovalPolicy, Config
 from context.builder import Surroundings, system_text
 from context.instructions import Instructions, candidates, discover
 from sandbox.policy import Mode
+from tools.ignoring import Walk
+from tools.searching import find_ripgrep
 
 _APPROVALS: Mapping[ApprovalPolicy, str] = {
     ApprovalPolicy.UNTRUSTED: "The person is asked before everything that is not provably read-only.",
@@ -45,6 +49,17 @@ def instructions(config: Config) -> Instructions:
     state = TrustStore(config.state_dir, config.workspace).look(found).state
     wanted = state is not TrustState.REFUSED
     return discover(config.workspace, user_file=config.config_dir / "AGENTS.md", project=wanted)
+
+
+def workspace_files(workspace: Path) -> list[str]:
+    """Files for mentions, ignored ones left out; by ripgrep where it is there. May take a while."""
+    rg = find_ripgrep()
+    if rg is None:
+        return [entry.path for entry in Walk(workspace, ignored=False) if not entry.is_dir]
+    command = [rg, "--files", "--hidden", "--no-config", "--no-require-git", "--null", "--glob", "!.git", "."]
+    done = subprocess.run(command, cwd=workspace, capture_output=True)
+    names = (os.fsdecode(name) for name in done.stdout.split(b"\0") if name)
+    return sorted(name.removeprefix("./") for name in names)
 
 
 def settings_of(config: Config) -> dict[str, str]:

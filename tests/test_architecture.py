@@ -87,6 +87,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "context.builder",
         "context.instructions",
         "sandbox.policy",
+        "tools.ignoring",
+        "tools.searching",
     ),
     "agent_tui.stored": (
         "agent_tui.engine.events",
