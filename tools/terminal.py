@@ -207,7 +207,7 @@ class Terminal:
         """No more input: a pipe is closed, a terminal gets its end-of-file key."""
         if not self.tty:
             self.running.close_stdin()
-        elif self._typed == "\n":
+        elif self._typed < " ":  # a fresh line, or a key that ended the one before
             await self.write(b"\x04", 1.0)
         else:  # the first key only ends the unfinished line
             await self.write(b"\x04\x04", 1.0)

@@ -138,8 +138,9 @@ class WriteStdin:
         entry.last_text = outcome.text[-2_000:]
         if interrupted:
             return replace(outcome, status=OutcomeStatus.INTERRUPTED)
-        is_late = outcome.status is OutcomeStatus.TIMED_OUT
-        return outcome if is_late else replace(outcome, status=OutcomeStatus.SUCCEEDED)
+        # typing and looking worked, whatever the command came to
+        is_failure = outcome.status is OutcomeStatus.FAILED
+        return replace(outcome, status=OutcomeStatus.SUCCEEDED) if is_failure else outcome
 
 
 def keys(chars: str) -> bytes:

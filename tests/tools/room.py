@@ -1,6 +1,7 @@
 """A toolbox over a real sandbox in a directory of its own, and short ways to call it."""
 
 import json
+import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,3 +80,12 @@ class Room:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data.encode() if isinstance(data, str) else data)
         return path
+
+
+def repository(path: Path, *, commits: int) -> None:
+    """A git repository with commits `c1`, `c2` …"""
+    script = (
+        "git init -q . && git config user.email a@b.c && git config user.name n && "
+        f"for i in $(seq {commits}); do echo $i > f; git add f; git commit -q -m c$i; done"
+    )
+    subprocess.run(script, shell=True, check=True, cwd=path)

@@ -169,7 +169,7 @@ class Canvas:
 
     def clear(self) -> None:
         """A cleared screen keeps what stood on it above."""
-        self.scroll_off(len(self.lines))
+        self.scroll_off(len(self.lines) - (not self.lines[-1].length))
         self.lines = [Line()]
         self.row = self.column = 0
 

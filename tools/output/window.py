@@ -156,6 +156,7 @@ class Window:
         gone, rest = block.text[:start], block.text[start:]
         self._omit(_Block(block.first, gone, size_of(gone)))
         if rest:
+            self._omitted_lines -= not gone.endswith("\n")  # a line of which the end is shown
             self._tail.appendleft(_Block(block.first + gone.count("\n"), rest, size_of(rest)))
 
 
