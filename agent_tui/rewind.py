@@ -13,6 +13,7 @@ from checkpoints.index import NoSessionError, SessionPlace, find_session
 from checkpoints.owner import OwnedError, Owner
 from checkpoints.records import SessionRecords
 from checkpoints.types import Checkpoint, RollbackResult
+from context.items import UserItem
 
 Mode = Literal["both", "files", "conversation"]
 
@@ -44,9 +45,13 @@ class Conversation:
 
     @property
     def can_redo(self) -> bool:
-        """Whether its newest rollback was not taken back yet."""
-        rollbacks = self._session.fold.rollbacks
-        return bool(rollbacks) and not rollbacks[-1].redo_of
+        """Whether its newest rollback was not taken back, and nothing was said since."""
+        fold = self._session.fold
+        if not fold.rollbacks or fold.rollbacks[-1].redo_of:
+            return False
+        hid = fold.rollbacks[-1].item_id
+        ids = [item.id for item in fold.log]
+        return not hid or not any(isinstance(item, UserItem) for item in fold.log[ids.index(hid) :])
 
     def would_hide(self, target: Checkpoint) -> tuple[int, str]:
         """How many items a rollback hides, and the message that returns to the editor."""

@@ -80,8 +80,9 @@ class History:
 
 def author_of(row: Row, path: bytes) -> Author:
     """Who changed that path between a checkpoint and the one before it."""
-    if row.exact and shown(path) not in row.exact:
-        return Author.EXTERNAL
+    name = shown(path)
+    if row.exact and name not in row.exact and not any(one.startswith(name + "/") for one in row.exact):
+        return Author.EXTERNAL  # folders above a named file came with it
     return row.author
 
 

@@ -187,10 +187,14 @@ class Rollback:
         return result
 
     def to_redo(self, session: str = "") -> Row | None:
-        """The end of the newest rollback, of one session or of any, unless it was taken back."""
-        workspace = self._workspace
-        done = workspace.catalog.newest(Phase.AFTER_ROLLBACK, workspace.home.below, session)
-        return done if done is not None and done.undo and not done.redone else None
+        """The end of the newest rollback, of one session or of any; none when it was taken back, or
+        when another turn began since: then it is a rollback like any other, by id."""
+        catalog = self._workspace.catalog
+        done = catalog.newest(Phase.AFTER_ROLLBACK, self._workspace.home.below, session)
+        if done is None or not done.undo or done.redone:
+            return None
+        later = catalog.since(done.session, done.seq)
+        return None if any(row.cause.phase is Phase.TURN_START for row in later) else done
 
     def _steps(self, plan: Draft, request: Request, evidence: Evidence) -> tuple[list[Step], list[str]]:
         steps = list(plan.steps)

@@ -1,6 +1,7 @@
 """Saves what can be read of a damaged session store, and sets the damaged files aside."""
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from checkpoints.records import SCHEMA, SCHEMA_VERSION, DamagedError, RecordsError, SessionRecords
 
+MAX_PADDED_BYTES = 16 * 2**30  # a header that says more is damaged itself
 _SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 
@@ -65,8 +67,10 @@ def _copy(path: Path, fresh: Path) -> int:
 
 
 def _rows(path: Path) -> Iterator[tuple[object, ...]]:
-    """Rows in order up to the first that cannot be read or is missing."""
-    with closing(sqlite3.connect(path)) as source:
+    """Rows in order up to the first that cannot be read or is missing; the file stays as it is."""
+    copy = path.with_name(path.name + ".reading")
+    _copy_padded(path, copy)
+    with closing(sqlite3.connect(copy)) as source:
         try:
             for expected, row in enumerate(
                 source.execute("SELECT seq, at, kind, body FROM records ORDER BY seq"), 1
@@ -76,6 +80,28 @@ def _rows(path: Path) -> Iterator[tuple[object, ...]]:
                 yield row
         except (sqlite3.DatabaseError, UnicodeDecodeError):
             return
+        finally:
+            for suffix in _SUFFIXES:
+                copy.with_name(copy.name + suffix).unlink(missing_ok=True)
+
+
+def _copy_padded(path: Path, copy: Path) -> None:
+    """Copy the store and its journal; a file that was cut gets its length back, in zeros.
+
+    SQLite reads nothing of a file that is shorter than its header says: page size at byte 16, count
+    of pages at byte 28 (sqlite.org/fileformat.html).
+    """
+    for suffix in ("", "-wal"):
+        source = path.with_name(path.name + suffix)
+        if source.exists():
+            shutil.copyfile(source, copy.with_name(copy.name + suffix))
+    with copy.open("r+b") as file:
+        header = file.read(100)
+        if len(header) == 100:
+            page_bytes = int.from_bytes(header[16:18], "big")
+            length = (65_536 if page_bytes == 1 else page_bytes) * int.from_bytes(header[28:32], "big")
+            if file.seek(0, os.SEEK_END) < length <= MAX_PADDED_BYTES:
+                file.truncate(length)
 
 
 def _set_aside(path: Path) -> Path:

@@ -333,6 +333,16 @@ def test_changes_tell_agent_terminal_and_external_apart(root: Path, open_session
     assert plan.kept == ("b",)
 
 
+def test_folders_made_by_a_file_tool_go_with_its_files(root: Path, open_session: OpenSession) -> None:
+    session = open_session()
+    start = session.before("new/deep/file").row
+    (root / "new/deep").mkdir(parents=True)
+    (root / "new/deep/file").write_text("x")
+    session.after("new/deep/file", only_touched=True)
+    session.rollback(start.id)
+    assert manifest(root) == {}
+
+
 def test_file_tools_own_only_what_they_name(root: Path, open_session: OpenSession) -> None:
     session = open_session()
     session.before("a")

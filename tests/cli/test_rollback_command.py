@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from checkpoints.gitprocess import find_git
+from checkpoints.types import Phase
 from tests.checkpoints.sessions import Session
 from tests.checkpoints.trees import manifest
 from tests.program import Program
@@ -99,7 +100,7 @@ def test_rollback_and_redo_beside_an_open_session(program: Program, session: Ses
         "rolled back to 7f3a0001/1: 2 paths changed, verified; `agent-tui rollback --redo` takes this back"
     )
     assert manifest(program.workspace) == {b"a.txt": ("file", 0o644, b"1\n2\n")}
-    assert session.take().changes == ()  # it belongs to the rollback, and the session knows it
+    assert session.take(Phase.TURN_END).changes == ()  # it belongs to the rollback, and the session knows it
     ran = program.run("rollback", "--redo", "--yes")
     assert ran.code == 0
     assert manifest(program.workspace) == changed
