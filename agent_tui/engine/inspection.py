@@ -132,7 +132,7 @@ def _read_output(scope: Scope, args: Mapping[str, str]) -> str:
 async def _settings(scope: Scope, _: Mapping[str, str]) -> dict[str, Any]:
     config, fold = scope.config, scope.session.fold
     values = {
-        "model": scope.ports.model.info.model,
+        "model": scope.ports.model.info.name,
         "sandbox": str(config.sandbox),
         "network": config.network,
         "approval": str(config.approval),

@@ -22,7 +22,7 @@ async def change(session: Session, ports: Ports, key: str, value: str, cause: st
     match key:
         case "model":
             info = ports.model.info
-            session.show(StatusChanged(model=info.model, context_window=info.context_window), cause=cause)
+            session.show(StatusChanged(model=info.name, context_window=info.context_window), cause=cause)
         case "effort":
             session.show(StatusChanged(effort=value), cause=cause)
         case "approval":

@@ -124,6 +124,11 @@ class ModelInfo:
     long_output: float = 1.0
     known: bool = True  # False: a safe default is in use
 
+    @property
+    def name(self) -> str:
+        """`PROVIDER/MODEL`."""
+        return f"{self.provider}/{self.model}"
+
 
 def cost_usd(usage: Usage, info: ModelInfo) -> float | None:
     """What a response cost, or None where the price is unknown.
