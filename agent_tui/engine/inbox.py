@@ -14,6 +14,7 @@ from agent_tui.engine.events import (
 )
 from agent_tui.engine.session import Part, Session
 from agent_tui.engine.types import InputKind
+from checkpoints.records import RecordsError
 from context.items import Image, Origin, UserItem
 
 MAX_MESSAGES = 100
@@ -89,14 +90,19 @@ def delivery(session: Session, messages: Sequence[InputAccepted], step: int) -> 
 
 async def deliver(session: Session, step: int) -> bool:
     """Move waiting steers into the log, seen by step number `step`; False when there were none."""
-    waiting = steers(session)
-    if waiting:
-        await session.commit(*delivery(session, waiting, step))
-    return bool(waiting)
+    return await session.transact(lambda: delivery(session, steers(session), step) or None)
+
+
+async def give_back(session: Session, reason: str, cause: str = "") -> None:
+    """Give every pending message back to the editor, also when the store refuses."""
+    try:
+        await session.transact(lambda: returns(session, reason) or None, cause)
+    except RecordsError:
+        await session.settle(*returns(session, reason), cause=cause)
 
 
 def returns(session: Session, reason: str) -> list[Body]:
-    """Give every pending message back to the editor."""
+    """The events that give every pending message back."""
     return [
         InputReturned(input_id=one.input_id, text=one.text, reason=reason)
         for one in session.fold.inbox.values()

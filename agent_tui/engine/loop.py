@@ -55,12 +55,14 @@ class Turn:
         self._empty = 0  # responses in a row without content
         self._error = ""
         self._text = ""
+        self._no_start: EndReason | None = None  # the run could not even be stored
 
-    async def run(self) -> EndReason:
-        """Run to the end; every way out stores exactly one `TurnEnded`."""
-        await self._begin()
+    async def run(self) -> EndReason | None:
+        """Run to the end; every way out stores exactly one `TurnEnded`. None: there was nothing to do."""
+        if not await self._begin():
+            return None
         while True:
-            reason = await self._drive()
+            reason = self._no_start or await self._drive()
             stored = await end_run(self._scope, self._snapshots, reason, text=self._text, error=self._error)
             if stored is not None:
                 return stored
@@ -89,25 +91,36 @@ class Turn:
         if reason in ENDS_WITH_GRACE:
             self._text = await last_words(self._scope, self._responder, reason)
 
-    async def _begin(self) -> None:
-        """Open task and run, and deliver what starts them, in one transaction."""
+    async def _begin(self) -> bool:
+        """Open task and run, and deliver what starts them, in one transaction; False when that has
+        been taken back meanwhile."""
+        try:
+            began = await self._session.transact(self._first_parts)
+        except RecordsError as error:
+            self._no_start, self._error = EndReason.STATE_UNWRITABLE, str(error)
+            await self._session.settle(*(self._first_parts() or ()))
+            return True
+        if began:
+            self._snapshots.begin()
+        return began
+
+    def _first_parts(self) -> list[Part] | None:
         fold = self._session.fold
         task_id, attempt, parts = fold.task_id, 1, []
-        going_on = fold.task_status is TaskStatus.PAUSED and (fold.owed or not fold.inbox)
-        if going_on and fold.run is not None:
+        messages = [] if fold.owed else next_turn(self._session)
+        if fold.task_status is TaskStatus.PAUSED and not messages and fold.run is not None:
             attempt = fold.run.attempt + 1
-        else:
+        elif messages:
             parts = self._new_task(fold.task_status)
             task_id = f"t{fold.tasks + 1}"
-        run_id = f"{self._session.id}.{fold.runs + 1}"
-        parts += [
+        else:
+            return None
+        return [
+            *parts,
             TaskChanged(task_id=task_id, status=TaskStatus.RUNNING),
-            TurnStarted(task_id=task_id, run_id=run_id, attempt=attempt),
+            TurnStarted(task_id=task_id, run_id=f"{self._session.id}.{fold.runs + 1}", attempt=attempt),
+            *delivery(self._session, messages, fold.steps + 1),
         ]
-        if not fold.owed:
-            parts += delivery(self._session, next_turn(self._session), fold.steps + 1)
-        if await self._session.settle(*parts):
-            self._snapshots.begin()
 
     def _new_task(self, old: TaskStatus | None) -> list[Part]:
         fold = self._session.fold

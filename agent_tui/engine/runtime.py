@@ -169,7 +169,7 @@ class EngineRuntime:
             StatusChanged(
                 sandbox=self._sandbox,
                 undo=self._ports.checkpointer.health(),
-                model=info.model,
+                model=info.name,
                 approval=str(self._config.approval),
                 context_window=info.context_window,
                 activity="",
@@ -188,8 +188,8 @@ class EngineRuntime:
             task.cancel()
         await self._ports.toolbox.close()
         await self._ports.checkpointer.close()
-        returned = inbox.returns(self._session, "the session was closed")
-        await self._session.settle(*returned, SessionClosed(reason=why))
+        await inbox.give_back(self._session, "the session was closed")
+        await self._session.settle(SessionClosed(reason=why))
         await self._session.close()
 
     def _aside(self, work: Coroutine[None, None, None]) -> None:
@@ -219,7 +219,7 @@ class EngineRuntime:
             await Turn(self._scope(), self._recovery, wake=self._wake).run()
             paused = self._session.fold.task_status is TaskStatus.PAUSED
             if paused and not self._stop.now.is_set():
-                await self._session.settle(*inbox.returns(self._session, "the run stopped"))
+                await inbox.give_back(self._session, "the run stopped")
             self._session.show(StatusChanged(activity=""))
 
     async def _shell(self, body: RunShell, cause: str) -> None:
@@ -360,9 +360,7 @@ class EngineRuntime:
             self._stop.pause("you paused the run")
             return ""
         self._stop.interrupt(body.why, force=body.force)
-        returned = inbox.returns(self._session, "the run was interrupted")
-        if returned:
-            await self._session.settle(*returned, cause=cause)
+        await inbox.give_back(self._session, "the run was interrupted", cause)
         return ""
 
     def _continue(self) -> str:

@@ -5,7 +5,7 @@ in and before any reader sees it. `show` is for display only.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from agent_tui.engine.events import Body, Event, TurnEnded, TurnStarted
 from agent_tui.engine.fold import Fold
@@ -83,8 +83,14 @@ class Session:
     async def commit(self, *parts: Part, cause: str = "", when: Callable[[], bool] | None = None) -> bool:
         """Store all parts or none, then fold and publish them; False when `when`, asked inside the
         transaction, says no. Raises RecordsError (nothing happened) and StateError."""
+        return await self.transact(lambda: parts if when is None or when() else None, cause)
+
+    async def transact(self, make: Callable[[], Sequence[Part] | None], cause: str = "") -> bool:
+        """`commit` what `make` gives inside the transaction, when nothing else can change; False and
+        no transaction when that is None."""
         async with self._lock:
-            if when is not None and not when():
+            parts = make()
+            if parts is None:
                 return False
             entries = self._entries(parts, cause)
             try:
@@ -120,7 +126,7 @@ class Session:
         """Close the store."""
         await self._records.close()
 
-    def _entries(self, parts: tuple[Part, ...], cause: str) -> list[Entry]:
+    def _entries(self, parts: Sequence[Part], cause: str) -> list[Entry]:
         self.fold.states.check(parts)
         return [part if isinstance(part, _ITEMS) else self._event(part, cause) for part in parts]
 

@@ -183,7 +183,7 @@ class FakeToolbox:
         return Outcome(status=OutcomeStatus.SUCCEEDED, text=f"ran {invocation.tool}", exit_code=0)
 
     def predict(self, tool: str, arguments: Arguments, policy: Policy) -> Mapping[str, tuple[str, str]]:
-        if not tool == "write_file":
+        if tool != "write_file":
             return {}
         return {str(arguments["path"]): (str(arguments.get("before", "")), str(arguments.get("after", "")))}
 
@@ -351,12 +351,13 @@ class Engine:
     checkpointer: FakeCheckpointer = field(default_factory=FakeCheckpointer)
     clock: FakeClock = field(default_factory=FakeClock)
     retry: Any = at_once
+    in_memory: bool = False
     wrap: Callable[[SessionRecords], Any] = lambda records: records
     seen: list[Event] = field(default_factory=list)
 
     async def __aenter__(self) -> "Engine":
         self.gate = FakeGate(self.root)
-        self.records = await SessionRecords.open(self.root / "session.db")
+        self.records = await SessionRecords.open(None if self.in_memory else self.root / "session.db")
         self.session = await Session.load(self.wrap(self.records), self.clock)
         self.runtime = EngineRuntime(
             config=self.config,
@@ -390,6 +391,12 @@ class Engine:
             self.send(Shutdown())
         await self._running
         await self._reading
+
+    async def idle(self) -> None:
+        """Return when all commands are obeyed and nothing runs."""
+        while self.runtime._busy or not self.runtime._commands.empty():
+            work = self.runtime._work
+            await (asyncio.wait({work}) if work is not None and not work.done() else asyncio.sleep(0))
 
     async def crash(self) -> None:
         """Stop as a killed process does: nothing more is stored, nothing is closed properly."""
@@ -431,7 +438,7 @@ def engine(root: Path, *steps: Step, **settings: Any) -> Engine:
     parts = {
         name: settings.pop(name)
         for name in list(settings)
-        if name in ("info", "toolbox", "checkpointer", "clock", "retry")
+        if name in ("in_memory", "wrap", "info", "toolbox", "checkpointer", "clock", "retry")
     }
     info = parts.pop("info", None)
     config = Config(

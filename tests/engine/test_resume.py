@@ -11,6 +11,7 @@ from agent_tui.engine.events import (
     ApprovalAsked,
     CallEnded,
     CallStarted,
+    InputAccepted,
     InputReturned,
     LostResultAsked,
     SessionStarted,
@@ -176,8 +177,7 @@ async def test_pending_messages_come_back_after_a_crash_and_are_not_sent(tmp_pat
         await run.wait(CallStarted)
         for message in ("one", "two", "three"):
             run.send(Submit(text=message))
-        while len(run.session.fold.inbox) < 3:
-            await asyncio.sleep(0)
+        await run.wait(InputAccepted, count=4)
         await run.crash()
     async with engine(tmp_path, text("done")) as again:
         await again.wait(InputReturned, count=3)

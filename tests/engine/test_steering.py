@@ -196,7 +196,7 @@ async def test_a_pause_stops_at_the_next_boundary_and_can_be_continued(tmp_path:
 
 
 async def test_the_inbox_is_bounded(tmp_path: Path) -> None:
-    opened, pause = gate()
+    _, pause = gate()
     async with engine(tmp_path, [*pause, *text("one")], *[text("more")] * 2) as run:
         run.send(Submit(text="go"))
         await run.wait(TextStreamed)
@@ -228,8 +228,7 @@ async def test_a_steer_at_any_moment_is_delivered_exactly_once_or_returned(tmp_p
         accepted = await run.wait(InputAccepted, count=2)
         assert isinstance(accepted, InputAccepted)
         await run.wait(InputDelivered, InputReturned, count=2)
-        while run.runtime._busy:
-            await asyncio.sleep(0.001)
+        await run.idle()
     log = run.session.fold.log
     places = [
         place for place, item in enumerate(log) if isinstance(item, UserItem) and item.text == "the steer"

@@ -1,0 +1,153 @@
+import asyncio
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_tui.engine.commands import (
+    Answer,
+    CommandBody,
+    Continue,
+    Decide,
+    Interrupt,
+    Pause,
+    Submit,
+)
+from agent_tui.engine.events import (
+    ApprovalAsked,
+    InputAccepted,
+    InputDelivered,
+    InputReturned,
+    QuestionAsked,
+    TurnEnded,
+    TurnStarted,
+)
+from agent_tui.engine.types import Budgets, Decision, EndReason, InputKind
+from agent_tui.models.base import ErrorKind, ModelError
+from context.units import read_log
+from tests.engine.fakes import Engine, Step, calls, engine, failed, text
+from tools.types import CallSink, Invocation, Outcome, OutcomeStatus
+
+SCRIPTS = int(os.environ.get("AGENT_TUI_RANDOM_SCRIPTS", "120"))
+GROUP = 20
+TOOLS = (
+    "exec_command",
+    "read_file",
+    "write_file",
+    "ask_exec",
+    "request_user_input",
+    "update_plan",
+    "nothing",
+)
+
+
+def random_step(rng: random.Random) -> Step:
+    dice = rng.random()
+    if dice < 0.15:
+        return failed(ModelError(kind=rng.choice(list(ErrorKind)), message="no"))
+    if dice < 0.35:
+        return text(rng.choice(("done", "", "more")))
+    wanted: list[tuple[str, Any]] = []
+    for _ in range(rng.randint(1, 4)):
+        arguments: Any = {"path": f"/w/{rng.randint(0, 3)}", "cmd": str(rng.randint(0, 3)), "question": "?"}
+        wanted.append((rng.choice(TOOLS), "{broken" if rng.random() < 0.1 else arguments))
+    return calls(*wanted)
+
+
+def random_settings(rng: random.Random) -> dict[str, Any]:
+    budgets = Budgets(
+        max_turns=rng.choice((None, 2, 4)),
+        max_tool_calls=rng.choice((None, None, 3)),
+        max_tokens=rng.choice((None, None, 9_000)),
+        max_cost_usd=rng.choice((None, None, None, 1.0)),
+        max_idle_steps=rng.choice((None, 4)),
+    )
+    return {
+        "budgets": budgets,
+        "interactive": rng.random() < 0.5,
+        "verify": rng.choice((None, None, "check")),
+        "output_schema": rng.choice((None, None, '{"type": "object"}')),
+    }
+
+
+def random_command(rng: random.Random) -> CommandBody:
+    return rng.choice(
+        (
+            Submit(text="steer", now=rng.random() < 0.3),
+            Submit(text="queue", kind=InputKind.QUEUE),
+            Interrupt(),
+            Pause(),
+            Continue(),
+        )
+    )
+
+
+async def answer_everything(run: Engine, rng: random.Random) -> None:
+    done: set[str] = set()
+    while True:
+        for body in run.bodies(ApprovalAsked, QuestionAsked):
+            if isinstance(body, ApprovalAsked) and body.approval_id not in done:
+                done.add(body.approval_id)
+                decision = rng.choice((Decision.ONCE, Decision.DENY, Decision.DENY_AND_PAUSE))
+                run.send(Decide(approval_id=body.approval_id, decision=decision, digest=body.digest))
+            elif isinstance(body, QuestionAsked) and body.question_id not in done:
+                done.add(body.question_id)
+                run.send(Answer(question_id=body.question_id, text=rng.choice((None, "stop", "this"))))
+        run._changed.clear()
+        await run._changed.wait()
+
+
+async def play(root: Path, seed: int) -> Engine:
+    """One random session: a script, settings, and commands at random moments."""
+    rng = random.Random(seed)
+    script = [random_step(rng) for _ in range(rng.randint(1, 8))]
+    script += [text('{"done": true}')] * 60
+    run = engine(root, *script, in_memory=True, **random_settings(rng))
+
+    async def behave(invocation: Invocation, sink: CallSink) -> Outcome:
+        status = rng.choice((OutcomeStatus.SUCCEEDED, OutcomeStatus.SUCCEEDED, OutcomeStatus.FAILED))
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            return Outcome(status=OutcomeStatus.INTERRUPTED, text="half")
+        return Outcome(status=status, text=str(rng.random()), exit_code=int(status is OutcomeStatus.FAILED))
+
+    async with run:
+        for tool in ("exec_command", "write_file", "ask_exec"):
+            run.toolbox.behaviour[tool] = behave
+        answering = asyncio.create_task(answer_everything(run, rng))
+        run.send(Submit(text="go"))
+        await run.wait(TurnStarted)
+        for _ in range(rng.randint(0, 4)):
+            for _ in range(rng.randrange(40)):
+                await asyncio.sleep(0)
+            run.send(random_command(rng))
+        await run.idle()
+        answering.cancel()
+    return run
+
+
+def check(run: Engine) -> None:
+    starts = [body.run_id for body in run.bodies(TurnStarted)]
+    ends = run.bodies(TurnEnded)
+    assert starts == [end.run_id for end in ends]
+    assert [end.error for end in ends if end.reason is EndReason.INTERNAL_ERROR] == []
+    assert all(end.sentence for end in ends)
+    reading = read_log(run.session.fold.log)
+    assert reading.incomplete == () and reading.orphans == ()
+    assert run.session.fold.owed == {}
+    accepted = [body.input_id for body in run.bodies(InputAccepted)]
+    left = [body.input_id for body in run.bodies(InputDelivered, InputReturned)]
+    assert sorted(accepted) == sorted(left)
+
+
+@pytest.mark.parametrize("group", range(max(1, SCRIPTS // GROUP)))
+async def test_random_scripts_take_only_legal_edges_and_end_with_a_reason(tmp_path: Path, group: int) -> None:
+    for seed in range(group * GROUP, (group + 1) * GROUP):
+        run = await play(tmp_path, seed)
+        try:
+            check(run)
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}: {error}") from error
