@@ -1,0 +1,83 @@
+"""The interface in a real terminal: type a task, see it streamed, allow, see what changed, leave, resume."""
+
+from pathlib import Path
+
+import pyte
+import pytest
+
+from tests.cli.terminal import Terminal
+from tests.e2e import project
+from tests.e2e.project import call
+from tests.model_server.fixture import ModelServer
+from tests.program import Program, model_flags
+
+
+class Screen(Terminal):
+    """A terminal of 100×30 whose picture can be read."""
+
+    def picture(self) -> str:
+        """What is on it now."""
+        screen = pyte.Screen(100, 30)
+        pyte.Stream(screen).feed(self.seen)
+        return "\n".join(line.rstrip() for line in screen.display)
+
+    def shows(self, *texts: str) -> str:
+        """Wait until all of it is on the picture at once."""
+        while not all(text in self.picture() for text in texts):
+            assert self._take(), f"{texts} did not come; shown:\n{self.picture()}"
+        return self.picture()
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    program = Program.at(tmp_path)
+    project.make(program)
+    return program
+
+
+def start(program: Program, server: ModelServer, *argv: str) -> Screen:
+    size = {"COLUMNS": "100", "LINES": "30"}
+    return Screen(program, *argv, *model_flags("chat", server.base_url()), "-a", "untrusted", **size)
+
+
+def test_a_task_is_typed_allowed_and_done(program: Program, model_server: ModelServer) -> None:
+    model_server.script(
+        [
+            {"text": "I mend it.", "calls": [call("apply_patch", patch=project.PATCH)]},
+            {"text": "It adds now.", "delay_s": 0.01},
+        ]
+    )
+    with start(program, model_server) as screen:
+        screen.shows("ready")
+        screen.type("mend the test\r")
+        shown = screen.shows("y  once", "+     return a + b")
+        assert "-     return a - b" in shown
+        assert not project.passes(program), "nothing is written before the answer"
+        screen.type("y")
+        shown = screen.shows("● done", "ready")
+        assert "M calc.py +1 -1" in shown
+        assert "It adds now." in shown
+        assert project.passes(program)
+        screen.type("\x04")
+        assert screen.end() == 0
+    assert "agent-tui resume" in screen.seen
+
+
+def test_a_session_is_resumed_with_its_transcript(program: Program, model_server: ModelServer) -> None:
+    model_server.script([{"text": "the first answer"}, {"text": "the second answer"}])
+    assert program.run("exec", *model_flags("chat", model_server.base_url()), "first").code == 0
+    with start(program, model_server, "resume", "--last") as screen:
+        screen.shows("the first answer", "ready")
+        screen.type("second\r")
+        screen.shows("the second answer", "● done")
+        screen.type("\x04")
+        assert screen.end() == 0
+
+
+def test_line_mode_does_the_same_through_a_pipe(program: Program, model_server: ModelServer) -> None:
+    model_server.script([{"calls": [call("apply_patch", patch=project.PATCH)]}, {"text": "It adds now."}])
+    flags = model_flags("chat", model_server.base_url())
+    ran = program.run("--plain", *flags, "mend the test", stdin="", timeout=30)
+    assert ran.code == 0, ran.err
+    assert "It adds now." in ran.out
+    assert project.passes(program)
