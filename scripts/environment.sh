@@ -16,7 +16,7 @@ fail() {
 find_python() {
     for name in python3 python3.14 python3.13 python3.12 python3.11; do
         path="$(command -v "$name")" || continue
-        if "$path" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+        if "$path" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then
             echo "$path"
             return 0
         fi
@@ -60,7 +60,7 @@ ensure_environment() {
     if [ -x "$python" ] && [ -f "$stamp" ] && cat "$@" | cmp -s - "$stamp"; then
         return
     fi
-    [ -x "$python" ] && "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || {
+    [ -x "$python" ] && "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 || {
         echo "$(basename "$0"): making the environment in .venv, once" >&2
         make_venv
     }
