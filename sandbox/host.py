@@ -16,25 +16,20 @@ from sandbox.policy import Policy
 
 _TREES = ("/usr", "/etc", "/opt", "/nix", "/snap", "/gnu")
 _LINKABLE = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-# of /var and /sys only what compilers and package tools read: a read-only bind does not stop
+# of /var and /sys only what compilers and TLS need: a read-only bind does not stop
 # connect(2) to a socket that lies below it
 _PARTS = (
     "/sys/devices/system",
-    "/var/lib/dpkg",
-    "/var/lib/rpm",
-    "/var/lib/pacman",
-    "/var/lib/alternatives",
     "/var/lib/ca-certificates",
 )
 _SECRETS = """
 shadow shadow- gshadow gshadow- sudoers sudoers.d ssl/private letsencrypt krb5.keytab wireguard openvpn ppp
 ipsec.secrets ipsec.d NetworkManager/system-connections kubernetes rancher docker cups/subscriptions.conf
 """.split()
-_KERNEL = ("/proc/sys",)
-_KERNEL_ROOT = ("/proc/fs", "/proc/acpi", "/proc/asound", "/proc/scsi", "/proc/driver", "/proc/mtrr")
+_KERNEL = ("/proc/fs", "/proc/acpi", "/proc/asound", "/proc/scsi", "/proc/driver", "/proc/mtrr")
 
 _TOOLCHAINS = """
-.cargo/bin .cargo/registry .cargo/git .cargo/env .rustup .pyenv .nvm .volta .fnm .asdf .sdkman .rbenv .rvm
+.cargo/bin .cargo/registry .cargo/git .rustup .pyenv .nvm .volta .fnm .asdf .sdkman .rbenv .rvm
 .ghcup .deno/bin .bun/bin .dotnet go .local/bin .local/lib .local/share/uv .local/share/mise
 .local/share/pnpm miniconda3 anaconda3 miniforge3 .opam .juliaup
 """.split()
@@ -103,11 +98,11 @@ def cover(place: Path) -> Mount:
 
 @cache
 def kernel() -> tuple[str, ...]:
-    """Entries of /proc to be closed: /proc/sys always, for root whatever else holds a writable file."""
-    names = list(_KERNEL)
-    if os.geteuid() == 0:
-        names += [name for name in _KERNEL_ROOT if _has_writable(name)]
-    return tuple(names)
+    """Entries of /proc to be closed for root: whatever holds a file that its mode lets root write.
+    For everybody else the kernel refuses by itself."""
+    if os.geteuid() != 0:
+        return ()
+    return ("/proc/sys", *(name for name in _KERNEL if _has_writable(name)))
 
 
 def _has_writable(name: str) -> bool:

@@ -92,7 +92,7 @@ async def spawn(  # noqa: PLR0913 - one call says everything about one command
     channels = open_channels(tty=tty, stdin=stdin, size=size, inherit=inherit)
     try:
         if policy.mode is Mode.OFF:
-            return _spawn_guarded(request, channels)
+            return await _spawn_guarded(request, channels)
         return await _spawn_sandboxed(request, channels)
     except BaseException:
         channels.close()
@@ -146,12 +146,14 @@ def _is_visible(place: Path, policy: Policy) -> bool:
     return any(place.is_relative_to(root) for root in roots)
 
 
-def _spawn_guarded(request: _Request, channels: Channels) -> Running:
+async def _spawn_guarded(request: _Request, channels: Channels) -> Running:
     guard = str(Path(__file__).with_name("guard.py"))
     numbers = [str(wires.STATUS_FD), str(wires.LEASH_FD), str(int(request.tty))]
     words = [sys.executable, "-I", guard, *numbers, str(request.cwd), *request.argv]
     pid = _start(words, channels, request.clean_environment() | request.env)
-    return Running(pid=pid, root=processes.open_handle(pid), channels=channels)
+    running = Running(pid=pid, root=processes.open_handle(pid), channels=channels)
+    await running.named()
+    return running
 
 
 async def _spawn_sandboxed(request: _Request, channels: Channels) -> Running:

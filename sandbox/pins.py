@@ -155,13 +155,17 @@ def _pin_names(pins: Pins, policy: Policy) -> None:
         _pin(pins, workspace / name, directory=True)
     for name in FILES:
         _pin(pins, workspace / name)
-    present = [workspace / name for name in (*IF_PRESENT, *policy.protected)]
+    root = str(workspace)
+    present = [
+        workspace / name
+        for name in (*IF_PRESENT, *policy.protected)
+        if os.path.lexists(f"{root}/{name}")  # most are missing, and a string is cheaper than a path
+    ]
     if pins.repository:
         present += repository.programs_inside(pins.repository, workspace)
     for place in present:
-        if os.path.lexists(place):
-            _hold_parents(pins, workspace, place)
-            _pin(pins, place)
+        _hold_parents(pins, workspace, place)
+        _pin(pins, place)
     if policy.config_dir and policy.config_dir.is_relative_to(workspace) and policy.config_dir.exists():
         _hold_parents(pins, workspace, policy.config_dir)
         pins.mounts.append(_read(policy.config_dir))

@@ -5,6 +5,7 @@ import os
 import signal
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from sandbox import channels as wires
 from sandbox import processes
@@ -66,6 +67,7 @@ class Running:
         self._ended: asyncio.Future[None] = self._loop.create_future()
         self._finishing: asyncio.Task[None] | None = None
         self._outer_alive = True
+        self._named: asyncio.Future[None] = self._loop.create_future()
         self._text = b""
         self._loop.add_reader(channels.status, self._read_status)
         self._loop.add_reader(self._outer.fd, self._reap)
@@ -87,6 +89,11 @@ class Running:
     def exit(self) -> Exit | None:
         """How the command ended; None while it runs."""
         return self._exit.result() if self._exit.done() else None
+
+    async def named(self) -> None:
+        """Until the process group of an unsandboxed command is known, or the command is gone."""
+        either: list[asyncio.Future[Any]] = [self._named, self._exit]
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
 
     async def wait(self) -> Exit:
         """Until the command itself ends; what it left behind may go on."""
@@ -170,6 +177,7 @@ class Running:
             word, _, number = line.partition(b" ")
             if word == b"pid":
                 self.process_group = int(number)
+                self._named.set_result(None)
             elif word == b"exit" and not self._exit.done():
                 self._exit.set_result(Exit.of(int(number)))
                 self._check_population(0)

@@ -8,6 +8,7 @@ import ctypes
 import json
 import os
 import secrets
+import shutil
 import socket
 import subprocess
 import sys
@@ -221,9 +222,9 @@ class Suite:
 
     async def honest(self, job: honest.Job) -> str:
         """Empty when the job works, else what it said."""
-        if job.needs and not all(_has(tool) for tool in job.needs):
-            return f"skip: {' '.join(job.needs)} not installed"
         world = self.world(job.world)
+        if not all(_has(tool, world.environ()) for tool in job.needs):
+            return f"skip: {' '.join(job.needs)} not installed"
         if job.setup:
             world.run(job.setup, **self.host.environ(world)).check_returncode()
         before = worlds_tree(world.ws)
@@ -249,10 +250,12 @@ def worlds_tree(root: Path) -> list[str]:
     return sorted(str(path.relative_to(root)) for path in root.rglob("*") if ".git" not in path.parts)
 
 
-def _has(tool: str) -> bool:
-    return any(
-        os.access(f"{place}/{tool}", os.X_OK) for place in ("/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin")
-    )
+def _has(tool: str, environ: dict[str, str]) -> bool:
+    """A program of the system, or a directory named through a variable."""
+    if tool.startswith("$"):
+        variable, _, below = tool[1:].partition("/")
+        return variable in environ and os.access(f"{environ[variable]}/{below}", os.R_OK)
+    return shutil.which(tool, path=environ["PATH"]) is not None
 
 
 async def main(base: Path, wanted: list[str]) -> dict[str, object]:

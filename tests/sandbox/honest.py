@@ -178,6 +178,28 @@ ALL = [
         "/v",
     ),
     Job(
+        "ok-pip-install",
+        "py=$(ls -d $PYENV_ROOT/versions/3.1[1-9]*/bin/python3 | head -1) && $py -m venv v && v/bin/pip --version && "
+        + _python(
+            "import zipfile\n"
+            "with zipfile.ZipFile('p-1-py3-none-any.whl', 'w') as wheel:\n"
+            "    wheel.writestr('p_mod.py', 'X = 42')\n"
+            "    wheel.writestr('p-1.dist-info/METADATA', 'Metadata-Version: 2.1\\nName: p\\nVersion: 1\\n')\n"
+            "    wheel.writestr('p-1.dist-info/WHEEL', 'Wheel-Version: 1.0\\nGenerator: t\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')\n"
+            "    wheel.writestr('p-1.dist-info/RECORD', '')"
+        )
+        + "\nv/bin/pip install -q --no-index ./p-1-py3-none-any.whl && v/bin/python -c 'import p_mod; print(p_mod.X)'",
+        "42",
+        needs=("$PYENV_ROOT/versions",),
+    ),
+    Job(
+        "ok-cargo-test",
+        "export PATH=$(ls -d $RUSTUP_HOME/toolchains/*/bin | head -1):$PATH && cargo new -q --vcs none c && cd c && "
+        "printf '#[test] fn t() { assert_eq!(1, 1); }\\nfn main() {}' > src/main.rs && cargo test -q --offline",
+        "1 passed",
+        needs=("$RUSTUP_HOME/toolchains",),
+    ),
+    Job(
         "ok-unittest",
         "printf 'import unittest\\nclass T(unittest.TestCase):\\n  def test(self): import tempfile; tempfile.mkdtemp()\\n' > test_x.py && python3 -m unittest -q && ls __pycache__",
     ),

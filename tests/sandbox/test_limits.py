@@ -42,8 +42,7 @@ async def test_forks_end_at_the_limit(shell: Shell) -> None:
     os.geteuid() != 0 or cgroups.parents() is None, reason="no control group can be made here"
 )
 async def test_the_kernel_says_that_the_task_limit_was_met(shell: Shell) -> None:
-    script = "sleep 0.2; for i in $(seq 200); do sleep 5 & done 2>/dev/null; true"
-    running = await shell.start(script, policy={"limits": Limits(tasks=32)})
+    running = await shell.start(f"sleep 0.2; {FORKS}", policy={"limits": Limits(tasks=32)})
     await asyncio.wait_for(running.wait(), 8)
     running.kill()
     await running.ended()

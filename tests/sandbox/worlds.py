@@ -1,6 +1,7 @@
 """A home with secrets, a workspace, another project beside it: made fresh for every attempt."""
 
 import os
+import pwd
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -17,6 +18,16 @@ SECRETS = (
     ".netrc",
     ".bash_history",
 )
+
+
+def _real_home() -> Path:
+    try:
+        return Path(pwd.getpwuid(os.geteuid()).pw_dir)
+    except KeyError:
+        return Path("/nonexistent")
+
+
+REAL_HOME = _real_home()  # where toolchains may lie
 
 
 @dataclass(frozen=True)
@@ -44,7 +55,12 @@ class World:
 
     def environ(self) -> dict[str, str]:
         """What the agent was started with: secrets among it."""
-        return {
+        toolchains = {
+            name: str(place)
+            for name, place in (("RUSTUP_HOME", REAL_HOME / ".rustup"), ("PYENV_ROOT", REAL_HOME / ".pyenv"))
+            if os.access(place, os.R_OK)
+        }
+        return toolchains | {
             "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
             "HOME": str(self.home),
             "LANG": "C.UTF-8",
@@ -77,11 +93,24 @@ _IDENTITY = "[user]\n\tname = Tester\n\temail = tester@example.com\n[init]\n\tde
 
 
 def make(base: Path, kind: str, mark: str) -> World:
-    """Make a world; `kind` is repo, plain, worktree or submodule."""
+    """Make a world; `kind` is repo, plain, worktree or submodule. Those whose paths may move are
+    copied from the first of their kind."""
     world = World(base=base.resolve(), mark=mark)
+    template = base.parent / f"template-{kind}"
+    if template.exists():
+        shutil.copytree(template, world.base, symlinks=True)
+        return world
+    _build(world, kind)
+    if kind in ("repo", "plain"):
+        shutil.copytree(world.base, template, symlinks=True)
+    return world
+
+
+def _build(world: World, kind: str) -> None:
     for place in (world.out, world.home, world.base / "ws-other"):
         place.mkdir(parents=True)
     world.state.mkdir(mode=0o700)
+    mark = world.mark
     for name in SECRETS:
         place = world.home / name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -94,7 +123,6 @@ def make(base: Path, kind: str, mark: str) -> World:
     _workspace(world, kind)
     if world.ws.exists():
         shutil.copy(HERE / "tool.py", world.ws / "tool.py")
-    return world
 
 
 def _workspace(world: World, kind: str) -> None:
