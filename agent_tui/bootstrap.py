@@ -272,6 +272,7 @@ def _ports(
             state_dir=config.state_dir,
             session=place.id,
             enabled=config.checkpoints,
+            beside=config.extra_roots,
         ),
         gate=SessionGate(config, sandbox_available=found.available, now=time.time),
         retry=delay_before_retry,

@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import os
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -9,19 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from checkpoints import diff as differences
 from checkpoints.catalog import DamagedCatalogError
 from checkpoints.coverage import Limits, refusal
 from checkpoints.gitprocess import Git, find_git
+from checkpoints.joined import Joined
+from checkpoints.nested import expected_files
 from checkpoints.off import NoCheckpointer
-from checkpoints.paths import selected_paths
 from checkpoints.presence import Presence
 from checkpoints.retention import Keep
 from checkpoints.rollback import Request, Rollback
 from checkpoints.roots import home_of, set_aside
-from checkpoints.states import covered_pairs
 from checkpoints.types import (
-    Author,
     Cause,
     Checkpoint,
     CheckpointError,
@@ -49,13 +48,14 @@ def open_checkpointer(
     limits: Limits | None = None,
     git: Git | str | None = "",
     settle: bool = True,
-    keep: Keep | None = None,
+    beside: Sequence[Path] = (),
 ) -> "WorkspaceCheckpointer | NoCheckpointer":
     """Start checkpoints of a workspace; the first import runs in the background at once.
 
     Never raises: what is wrong shows in `health` and in what `take` raises. `git` is found on the
     search path unless given; None means plain copies. `settle` takes back a rollback that a killed
-    process left; without it, `take` refuses until `finish_cut` was called.
+    process left; without it, `take` refuses until `finish_cut` was called. `beside` are writable
+    folders outside the workspace, which are taken and restored with it.
     """
     if not enabled:
         return NoCheckpointer()
@@ -66,7 +66,7 @@ def open_checkpointer(
         limits=limits or Limits(),
         git=find_git() if isinstance(git, str) else git,
         settle=settle,
-        keep=keep or Keep(),
+        beside=beside,
     )
 
 
@@ -82,7 +82,7 @@ class WorkspaceCheckpointer:
         limits: Limits,
         git: Git | None,
         settle: bool,
-        keep: Keep,
+        beside: Sequence[Path],
     ) -> None:
         self._root = workspace
         self._state_dir = state_dir
@@ -90,11 +90,12 @@ class WorkspaceCheckpointer:
         self._limits = limits
         self._git = git
         self._settle = settle
-        self._keep = keep
+        real = Path(os.path.realpath(workspace))
+        self._beside = [root for root in beside if not Path(os.path.realpath(root)).is_relative_to(real)]
+        self._expected = expected_files(real)
         self._health = Health(state="importing")
-        self._expected = 0
         self._lock = threading.Lock()
-        self._core: Workspace | None = None
+        self._core: Joined | None = None
         self._presence: Presence | None = None
         self._aside: Path | None = None
         self._upkeep: Upkeep | None = None
@@ -122,7 +123,7 @@ class WorkspaceCheckpointer:
         return await self._call(functools.partial(self._diff, older, newer, tuple(paths)))
 
     async def plan(self, target: str, paths: Sequence[str] = ()) -> RollbackPlan:
-        return await self._call(lambda core: Rollback(core).plan(target, paths))
+        return await self._call(lambda core: core.plan(core.main.resolve(target), paths))
 
     async def rollback(
         self,
@@ -136,10 +137,10 @@ class WorkspaceCheckpointer:
         request = Request(
             target=target, paths=tuple(paths), choices=dict(choices or {}), default=default, asked_by=session
         )
-        return await self._call(lambda core: Rollback(core).run(request))
+        return await self._call(lambda core: core.run(request))
 
     async def redo(self, session: str = "") -> RollbackResult:
-        return await self._call(lambda core: Rollback(core).redo(session))
+        return await self._call(lambda core: core.redo(session))
 
     async def close(self) -> None:
         """Wait for what runs, save the scan cache, pack the store if that is due, end the thread."""
@@ -155,11 +156,11 @@ class WorkspaceCheckpointer:
 
     async def cut(self) -> CutRollback | None:
         """A rollback that a killed process left and that is not settled yet."""
-        return await self._call(lambda core: Rollback(core).cut())
+        return await self._call(lambda core: Rollback(core.main).cut())
 
     async def finish_cut(self, *, complete: bool) -> RollbackResult | None:
         """Finish it, or take it back."""
-        return await self._call(lambda core: Rollback(core).recover(complete=complete))
+        return await self._call(lambda core: core.recover(complete=complete))
 
     # --- in the thread ----------------------------------------------------------------------------
 
@@ -176,13 +177,13 @@ class WorkspaceCheckpointer:
         except TimeoutError as error:
             raise CheckpointError(f"the checkpoint took longer than {limit_s:g} s") from error
 
-    async def _call(self, work: Callable[[Workspace], _T]) -> _T:
+    async def _call(self, work: Callable[[Joined], _T]) -> _T:
         """Run in the thread, after what runs there; a cancelled caller does not stop the work."""
         if self._upkeep is not None:
             self._upkeep.interrupt()
         return await asyncio.shield(asyncio.wrap_future(self._executor.submit(self._run, work)))
 
-    def _run(self, work: Callable[[Workspace], _T]) -> _T:
+    def _run(self, work: Callable[[Joined], _T]) -> _T:
         if self._error is not None:
             raise self._error
         if self._core is None:
@@ -193,16 +194,29 @@ class WorkspaceCheckpointer:
         try:
             self._core = self._opened()
             if self._settle:
-                Rollback(self._core).recover(complete=False)
+                self._core.recover(complete=False)
             self._core.first_import()
             self._health = self._settled_health(self._core)
         except CheckpointError as error:
             self._error = error
             self._health = Health(state="failed", detail=str(error))
 
-    def _opened(self) -> Workspace:
-        why = refusal(self._root)
-        home = home_of(self._root, self._state_dir, alone=bool(why))
+    def _opened(self) -> Joined:
+        main = self._open(self._root)
+        try:
+            self._presence = Presence(main.home.directory, self._session)
+            core = Joined(main, tuple(self._open(root) for root in self._beside))
+        except OSError as error:
+            main.close()
+            raise CheckpointError(f"`{main.home.directory}` cannot be written: {error.strerror}") from error
+        core.remember()
+        self._upkeep = Upkeep(main.home.directory, self._git, Keep())
+        return core
+
+    def _open(self, root: Path) -> Workspace:
+        """One folder; a damaged list of its checkpoints is set aside, and a new one begun."""
+        why = refusal(root)
+        home = home_of(root, self._state_dir, alone=bool(why))
         core = Workspace(
             home, self._session, git=self._git, limits=self._limits, state_dir=self._state_dir, targeted=why
         )
@@ -211,23 +225,17 @@ class WorkspaceCheckpointer:
         except DamagedCatalogError:
             core.store.close()
             self._aside = set_aside(home.directory)
-            return self._opened()
-        try:
-            self._presence = Presence(home.directory, self._session)
-        except OSError as error:
-            core.close()
-            raise CheckpointError(f"`{home.directory}` cannot be written: {error.strerror}") from error
-        self._upkeep = Upkeep(home.directory, self._git, self._keep)
+            return self._open(root)
         return core
 
     def _progress(self, count: int) -> None:
         if self._health.state == "importing":
-            total = max(self._expected, count)
+            total = self._expected if self._expected >= count else 0
             self._health = Health(state="importing", done_files=count, total_files=total)
 
-    def _settled_health(self, core: Workspace) -> Health:
-        if core.targeted:
-            return Health(state="file_tools_only", detail=core.targeted)
+    def _settled_health(self, core: Joined) -> Health:
+        if core.main.targeted:
+            return Health(state="file_tools_only", detail=core.main.targeted)
         words = []
         if self._aside is not None:
             words.append(f"the older checkpoints were damaged and are gone; they lie in `{self._aside}`")
@@ -238,28 +246,23 @@ class WorkspaceCheckpointer:
             words.append(f"session {', '.join(others)} is open here too: its changes count as made by others")
         return Health(state="ok", detail="; ".join(words))
 
-    def _take(self, cause: Cause, core: Workspace) -> Checkpoint:
-        if core.journal.cut() is not None:
+    def _take(self, cause: Cause, core: Joined) -> Checkpoint:
+        if core.main.journal.cut() is not None:
             raise CheckpointError("a rollback was cut; finish it or take it back first")
         recorded = core.record(cause)
         if cause.phase is Phase.TURN_END and self._upkeep is not None:
             self._upkeep.schedule()
         return replace(recorded.row.checkpoint(), changes=recorded.changes)
 
-    def _changes_since(self, checkpoint_id: str, core: Workspace) -> tuple[FileChange, ...]:
-        older = core.state(core.resolve(checkpoint_id))
-        newer = core.now()
-        pairs = covered_pairs(core.trees, older, newer, core.above)
-        return differences.changes(core.trees, older, newer, pairs, lambda _: Author.AGENT)
+    def _changes_since(self, checkpoint_id: str, core: Joined) -> tuple[FileChange, ...]:
+        return core.compared(core.main.resolve(checkpoint_id), None)[0]
 
-    def _list(self, session: str | None, core: Workspace) -> tuple[Checkpoint, ...]:
-        return tuple(row.checkpoint() for row in core.catalog.listed(core.home.below, session))
+    def _list(self, session: str | None, core: Joined) -> tuple[Checkpoint, ...]:
+        return tuple(row.checkpoint() for row in core.main.catalog.listed(core.main.home.below, session))
 
-    def _diff(self, older: str, newer: str | None, paths: tuple[str, ...], core: Workspace) -> str:
-        before = core.state(core.resolve(older))
-        after = core.state(core.resolve(newer)) if newer else core.now()
-        pairs = covered_pairs(core.trees, before, after, core.above)
-        return differences.unified(core.trees, before, after, pairs, selected_paths(core.root, paths))
+    def _diff(self, older: str, newer: str | None, paths: tuple[str, ...], core: Joined) -> str:
+        before, after = core.main.resolve(older), core.main.resolve(newer) if newer else None
+        return core.compared(before, after, paths)[1]
 
     def _end(self) -> None:
         core, self._core = self._core, None

@@ -58,6 +58,22 @@ def exclude_file(git_dir: bytes) -> bytes:
     return os.path.normpath(base) + b"/info/exclude"
 
 
+def expected_files(root: Path) -> int:
+    """About how many files a workspace has: the number of entries in the index of its repository.
+
+    The number is in bytes 8 to 12 of the file (`gitformat-index`); 0 where there is none.
+    """
+    git_dir = git_dir_of(os.fsencode(root))
+    if git_dir is None:
+        return 0
+    try:
+        with open(git_dir + b"/index", "rb") as stream:
+            head = stream.read(12)
+    except OSError:
+        return 0
+    return int.from_bytes(head[8:12], "big") if head.startswith(b"DIRC") else 0
+
+
 def _resolve(git_dir: bytes, ref: str) -> str:
     common = _read(git_dir + b"/commondir").strip()
     folders = [git_dir, os.path.join(git_dir, os.fsencode(common))] if common else [git_dir]

@@ -1,5 +1,6 @@
 """Checkpoints for the commands: without a running session, beside one, and without a model."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -7,15 +8,13 @@ from pathlib import Path
 
 from checkpoints.catalog import Catalog, Row
 from checkpoints.coverage import Limits, refusal
-from checkpoints.diff import changes, unified
 from checkpoints.gitprocess import find_git
+from checkpoints.joined import Joined
 from checkpoints.lock import hold
-from checkpoints.paths import selected_paths
 from checkpoints.retention import Keep, Pruned, Retention, store_size
-from checkpoints.roots import existing_home
-from checkpoints.states import covered_pairs
+from checkpoints.roots import Home, existing_home
 from checkpoints.store import Store
-from checkpoints.types import Author, CheckpointError, FileChange, Phase
+from checkpoints.types import CheckpointError, FileChange, Phase
 from checkpoints.upkeep import prune
 from checkpoints.workspace import Workspace
 
@@ -51,7 +50,7 @@ def listed(root: Path, state_dir: Path) -> list[Listed]:
 
 
 @contextmanager
-def opened(root: Path, state_dir: Path, checkpoint_id: str) -> Iterator[tuple[Workspace, Row]]:
+def opened(root: Path, state_dir: Path, checkpoint_id: str) -> Iterator[tuple[Joined, Row]]:
     """The workspace as the session of a checkpoint sees it, and that checkpoint.
 
     Without an id it is the newest one that a turn began with. Raises CheckpointError.
@@ -64,18 +63,34 @@ def opened(root: Path, state_dir: Path, checkpoint_id: str) -> Iterator[tuple[Wo
         session = _session_of(catalog, home.below, checkpoint_id)
     finally:
         catalog.close()
+    core = _joined(home, session, state_dir)
+    try:
+        newest = core.main.catalog.newest(Phase.TURN_START, home.below)
+        if not checkpoint_id and newest is None:
+            raise CheckpointError("no turn has begun here yet; `agent-tui checkpoints list` shows all")
+        yield core, core.main.resolve(checkpoint_id or (newest.id if newest else ""))
+    finally:
+        core.close()
+
+
+def _joined(home: Home, session: str, state_dir: Path) -> Joined:
+    """The workspace and the folders that the session had beside it, as far as they are there."""
+    main = _one(home, session, state_dir)
+    beside = []
+    for name in json.loads(main.catalog.meta(f"beside:{session}") or "[]"):
+        found = existing_home(Path(name), state_dir) if Path(name).is_dir() else None
+        if found is not None:
+            beside.append(_one(found, session, state_dir))
+    return Joined(main, tuple(beside))
+
+
+def _one(home: Home, session: str, state_dir: Path) -> Workspace:
     core = Workspace(
         home, session, git=find_git(), limits=Limits(), state_dir=state_dir, targeted=refusal(home.root)
     )
     core.open(lambda _: None)
-    try:
-        core.follow_mode()
-        newest = core.catalog.newest(Phase.TURN_START, home.below)
-        if not checkpoint_id and newest is None:
-            raise CheckpointError("no turn has begun here yet; `agent-tui checkpoints list` shows all")
-        yield core, core.resolve(checkpoint_id or (newest.id if newest else ""))
-    finally:
-        core.close()
+    core.follow_mode()
+    return core
 
 
 def _session_of(catalog: Catalog, root: str, checkpoint_id: str) -> str:
@@ -86,17 +101,6 @@ def _session_of(catalog: Catalog, root: str, checkpoint_id: str) -> str:
         return prefix if prefix in sessions or not sessions else sessions[0]
     newest = catalog.newest(Phase.TURN_START, root)
     return newest.session if newest else "none"
-
-
-def compared(
-    core: Workspace, older: Row, newer: Row | None, paths: list[str]
-) -> tuple[tuple[FileChange, ...], str]:
-    """Changed files and unified text between two checkpoints, or one and the workspace."""
-    before = core.state(older)
-    after = core.state(newer) if newer else core.now()
-    pairs = covered_pairs(core.trees, before, after, core.above)
-    found = changes(core.trees, before, after, pairs, lambda _: Author.AGENT)
-    return found, unified(core.trees, before, after, pairs, selected_paths(core.root, paths))
 
 
 def pruned(root: Path, state_dir: Path, keep: Keep) -> tuple[Pruned, int]:

@@ -40,6 +40,8 @@ class Request:
     choices: Mapping[str, Choice]
     default: Choice = "keep"
     asked_by: str = ""  # another session than the target's
+    joint: str = ""  # of a folder beside the workspace: the workspace's checkpoint before the rollback
+    nothing: bool = False  # checkpoints only: all that was chosen lies elsewhere
 
 
 class Rollback:
@@ -160,6 +162,7 @@ class Rollback:
                 phase=Phase.BEFORE_ROLLBACK,
                 session=row.session,
                 summary=f"rollback to {row.id}" + (f", asked by {other}" if other else ""),
+                joint=request.joint,
             )
             before = workspace.record_locked(cause).row
             missing = self._missing(workspace.state(row), workspace.state(before))
@@ -169,7 +172,7 @@ class Rollback:
             present = workspace.state(before)
             evidence = self._evidence(row, (before, present))
             selected = selected_paths(workspace.root, request.paths)
-            plan = draft(evidence, selected)
+            plan = Draft() if request.nothing else draft(evidence, selected)
             steps, merged = self._steps(plan, request, evidence)
             return self._carry_out(row, before, plan, steps, merged, request)
 
@@ -268,7 +271,12 @@ class Rollback:
     ) -> RollbackResult:
         """Read everything again, compare, and record the state after."""
         workspace = self._workspace
-        cause = Cause(phase=Phase.AFTER_ROLLBACK, session=row.session, summary=f"after rollback to {row.id}")
+        cause = Cause(
+            phase=Phase.AFTER_ROLLBACK,
+            session=row.session,
+            summary=f"after rollback to {row.id}",
+            joint=before.cause.joint,
+        )
         after = workspace.record_locked(cause, reread=True, rolled=(row.id, before.id)).row
         state = workspace.state(after)
         mismatches = self._mismatches(steps, failures, state)

@@ -64,6 +64,7 @@ class Cause:
     touched: tuple[str, ...] = ()  # paths a file tool is about to write, whatever the ignore rules
     only_touched: bool = False  # the calls can have written nothing but `touched`
     terminals: tuple[str, ...] = ()  # live processes that may write at any time
+    joint: str = ""  # of a folder beside the workspace: the workspace's checkpoint of the same moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -180,11 +180,11 @@ def _print_changes(heading: str, changes: "Sequence[FileChange]", count: int) ->
 
 
 def _diff(workspace: Path, state_dir: Path, ids: Sequence[str], *, as_json: bool) -> None:
-    from checkpoints.offline import compared, opened
+    from checkpoints.offline import opened
 
     with opened(workspace, state_dir, ids[0]) as (core, older):
-        newer = core.resolve(ids[1]) if len(ids) > 1 else None
-        changes, text = compared(core, older, newer, [])
+        newer = core.main.resolve(ids[1]) if len(ids) > 1 else None
+        changes, text = core.compared(older, newer)
     if as_json:
         facts = {"older": older.id, "newer": newer.id if newer else None, "diff": _json_text(text)}
         _print_json([{**facts, "changes": [asdict(change) for change in changes]}])

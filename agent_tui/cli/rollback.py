@@ -16,8 +16,8 @@ from agent_tui.errors import AgentError, UsageError
 if TYPE_CHECKING:
     from agent_tui.rewind import Conversation, Mode
     from checkpoints.catalog import Row
+    from checkpoints.joined import Joined
     from checkpoints.types import Choice, RollbackPlan, RollbackResult
-    from checkpoints.workspace import Workspace
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,21 +71,21 @@ def _mode(arguments: argparse.Namespace) -> "Mode":
     return "conversation" if arguments.conversation_only else "both"
 
 
-def _settle_cut(core: "Workspace") -> None:
+def _settle_cut(core: "Joined") -> None:
     """A rollback that was killed is taken back before anything else."""
     from checkpoints.rollback import Rollback
 
-    cut = Rollback(core).cut()
+    cut = Rollback(core.main).cut()
     if cut is not None:
-        Rollback(core).recover(complete=False)
+        core.recover(complete=False)
         _tell(f"a rollback to {cut.target} was cut after {cut.done} of {cut.total} steps; it was taken back")
 
 
-def _go_back(core: "Workspace", row: "Row", state_dir: Path, arguments: argparse.Namespace) -> int:
-    from checkpoints.rollback import Request, Rollback
+def _go_back(core: "Joined", row: "Row", state_dir: Path, arguments: argparse.Namespace) -> int:
+    from checkpoints.rollback import Request
 
     mode = _mode(arguments)
-    plan = Rollback(core).plan(row.id, arguments.paths) if mode != "conversation" else None
+    plan = core.plan(row, arguments.paths) if mode != "conversation" else None
     with ExitStack() as stack:
         conversation = _conversation(state_dir, row, mode, arguments, stack)
         if arguments.json and arguments.dry_run:
@@ -99,7 +99,7 @@ def _go_back(core: "Workspace", row: "Row", state_dir: Path, arguments: argparse
         files = None
         if plan is not None:
             request = Request(target=row.id, paths=tuple(arguments.paths), choices={}, default=default)
-            files = Rollback(core).run(request)
+            files = core.run(request)
         if conversation is not None:
             asyncio.run(conversation.hide(row.checkpoint(), files, mode))
     return _report(row.id, mode, files, as_json=arguments.json)
@@ -159,12 +159,12 @@ def _confirm(arguments: argparse.Namespace) -> None:
 # --- redo -------------------------------------------------------------------------------------------
 
 
-def _redo(core: "Workspace", state_dir: Path, arguments: argparse.Namespace) -> int:
+def _redo(core: "Joined", state_dir: Path, arguments: argparse.Namespace) -> int:
     from agent_tui import rewind
     from checkpoints.rollback import Rollback
 
-    newest = Rollback(core).to_redo()
-    conversation = rewind.own(state_dir, newest.session if newest else core.session)
+    newest = Rollback(core.main).to_redo()
+    conversation = rewind.own(state_dir, newest.session if newest else core.main.session)
     with ExitStack() as stack:
         if conversation is not None:
             stack.callback(conversation.close)
@@ -173,10 +173,10 @@ def _redo(core: "Workspace", state_dir: Path, arguments: argparse.Namespace) -> 
         if newest is not None and not arguments.json:
             print(f"redo: back to {newest.undo}, the state before the rollback to {newest.target}")
         _confirm(arguments)
-        files = Rollback(core).redo() if newest is not None else None
+        files = core.redo() if newest is not None else None
         if conversation is not None and conversation.can_redo:
             asyncio.run(conversation.unhide(files))
-    target = files.target if files else core.session
+    target = files.target if files else core.main.session
     return _report(target, "both", files, as_json=arguments.json, is_redo=True)
 
 
