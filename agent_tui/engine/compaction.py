@@ -234,9 +234,7 @@ async def _ask(model: Model, request: ModelRequest) -> str | None:
             async for part in model.stream(request):
                 match part:
                     case Completed():
-                        if any(isinstance(piece, CallPart) for piece in part.parts):
-                            return None
-                        return "".join(piece.text for piece in part.parts if isinstance(piece, TextPart))
+                        return _plain_text(part)
                     case Failed():
                         return None
                     case _:
@@ -244,3 +242,9 @@ async def _ask(model: Model, request: ModelRequest) -> str | None:
     except TimeoutError:
         return None
     return None
+
+
+def _plain_text(answer: Completed) -> str | None:
+    if any(isinstance(part, CallPart) for part in answer.parts):
+        return None
+    return "".join(part.text for part in answer.parts if isinstance(part, TextPart))

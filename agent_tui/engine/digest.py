@@ -22,13 +22,10 @@ _SHORT = 16  # hex digits of each part; the whole is a full SHA-256 before them
 _FILES = list(_PARTS).index("files") + 1
 
 
-def digest_of(
-    *, tool: str, arguments: Arguments, cwd: str, sandbox: Policy, files: str, policy: str
-) -> str:
+def digest_of(*, tool: str, arguments: Arguments, cwd: str, sandbox: Policy, files: str, policy: str) -> str:
     """`TOTAL.PART.PART…`: SHA-256 over all parts, then the start of each part's own hash."""
     hashes = [
-        _hash(part)
-        for part in (tool, _canonical(arguments), cwd, _canonical(asdict(sandbox)), files, policy)
+        _hash(part) for part in (tool, _canonical(arguments), cwd, _canonical(asdict(sandbox)), files, policy)
     ]
     return ".".join([_hash("\0".join(hashes)), *(part[:_SHORT] for part in hashes)])
 

@@ -31,7 +31,7 @@ async def roll_back(scope: Scope, asked: Rollback, cause: str) -> str:
             files = await checkpointer.rollback(
                 target.id,
                 paths=asked.paths,
-                choices={path: c for path, c in asked.choices.items() if c in ("keep", "take", "merge")},  # type: ignore[misc] # checked
+                choices={path: c for path, c in asked.choices.items() if c in ("keep", "take", "merge")},  # type: ignore[misc]  # checked
                 default="keep" if asked.default_choice == "abort" else asked.default_choice,
                 session=session.id,
             )

@@ -55,7 +55,7 @@ class DiffView(View):
         return f"j k scroll · n N hunk · f F file · s {other} · w wrap · / find"
 
     @property
-    def keys_second(self) -> str:  # type: ignore[override]
+    def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
         return "1 turn · 2 session · u take this file back · y copy · Esc close"
 
     def title_words(self) -> tuple[str, str]:

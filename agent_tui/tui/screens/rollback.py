@@ -150,7 +150,7 @@ class PreviewView(View):
         self._at = 0
 
     @property
-    def keys_second(self) -> str:  # type: ignore[override]
+    def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
         others = {"both": "f files only · c conversation only", "files": "c both", "conversation": "f both"}[
             self._mode
         ]

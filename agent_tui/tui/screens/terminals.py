@@ -108,7 +108,7 @@ class AttachedView(View):
         self._tail = ""
 
     @property
-    def keys_second(self) -> str:  # type: ignore[override]
+    def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
         return f"{self._terminal} {one_line(self._command)} · you type here · Ctrl+] leave"
 
     def title_words(self) -> tuple[str, str]:
