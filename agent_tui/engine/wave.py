@@ -41,6 +41,7 @@ class Ran:
     external: tuple[FileChange, ...] = ()
     checkpoint_id: str = ""
     uncovered: tuple[str, ...] = ()
+    taken: tuple[Body, ...] = ()  # the checkpoint after it, stored with its end
 
 
 class Wave:
@@ -179,7 +180,6 @@ class Wave:
         after = await self._snapshots.after(calls, self._step)
         if after.checkpoint is None:
             return [replace(one, checkpoint_id=before.checkpoint.id) for one in writers]
-        await self._settle(*after.bodies)
         written = {one.call.call_id: {path.path for path in one.outcome.written} for one in writers}
         shares, external = share_out(calls, written, after.checkpoint.changes)
         meanwhile = [c for c in before.checkpoint.changes if c.author is Author.EXTERNAL]
@@ -189,6 +189,7 @@ class Wave:
                 changes=shares[one.call.call_id],
                 external=merge_changes((*meanwhile, *external)) if index == 0 else (),
                 checkpoint_id=before.checkpoint.id,
+                taken=after.bodies if index == 0 else (),
                 uncovered=tuple(f"{u.path} ({u.reason})" for u in after.checkpoint.uncovered[:5]),
             )
             for index, one in enumerate(writers)
@@ -229,6 +230,7 @@ class Wave:
             ran = (await self._attribute([ran], before))[0]
         return replace(
             ran,
+            taken=(*first.taken, *ran.taken),
             changes=merge_changes((*first.changes, *ran.changes)),
             external=merge_changes((*first.external, *ran.external)),
             checkpoint_id=first.checkpoint_id,
@@ -236,6 +238,7 @@ class Wave:
 
     async def _end(self, ran: Ran) -> None:
         bodies: list[Body] = [
+            *ran.taken,
             CallEnded(
                 call_id=ran.call.call_id,
                 tool=ran.call.tool,
@@ -246,7 +249,7 @@ class Wave:
                 checkpoint_id=ran.checkpoint_id,
                 uncovered=ran.uncovered,
                 edited=ran.call.edited,
-            )
+            ),
         ]
         if ran.outcome.status is OutcomeStatus.YIELDED and ran.outcome.terminal:
             bodies.append(

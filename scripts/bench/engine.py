@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""A session of many steps over the real store: time and bytes of a step must not grow with it.
+
+Prints one JSON object a metric: `value` is the median of the last fifth of the steps, `floor` that of
+the first fifth after a warm-up, the target is for their ratio. AGENT_TUI_BENCH_QUICK plays fewer steps.
+"""
+
+import asyncio
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from itertools import pairwise
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from agent_tui.engine.commands import Submit
+from agent_tui.engine.events import ResponseEnded, TurnEnded
+from agent_tui.engine.types import Budgets
+from tests.engine.fakes import calls, engine, text
+from tools.types import CallSink, Invocation, Outcome, OutcomeStatus
+
+STEPS, QUICK_STEPS = 500, 120
+TARGET_GROWTH = 1.5  # last fifth to first fifth
+
+
+class WallClock:
+    """The real one."""
+
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+async def measure(root: Path, steps: int) -> tuple[list[float], list[int]]:
+    """Milliseconds and bytes written of each step."""
+    times: list[float] = []
+
+    async def work(_: Invocation, __: CallSink) -> Outcome:
+        times.append(time.perf_counter())
+        return Outcome(status=OutcomeStatus.SUCCEEDED, text=f"line {len(times)}\n" * 60, exit_code=0)
+
+    script = [calls(("exec_command", {"cmd": f"step {number}"})) for number in range(steps)]
+    budgets = Budgets(max_idle_steps=None)
+    async with engine(root, *script, text("done"), clock=WallClock(), budgets=budgets) as run:
+        run.toolbox.behaviour["exec_command"] = work
+        run.send(Submit(text="go"))
+        while not run.bodies(TurnEnded):
+            run._changed.clear()
+            await run._changed.wait()
+        assert len(run.bodies(ResponseEnded)) == steps + 1
+        written = [record async for record in run.records.read()]
+    seconds = [1000 * (after - before) for before, after in pairwise(times)]
+    marks = [
+        n for n, record in enumerate(written) if record.body.get("body", {}).get("type") == "StepStarted"
+    ]
+    bytes_of = [
+        sum(len(json.dumps(record.body)) for record in written[start:end]) for start, end in pairwise(marks)
+    ]
+    return seconds, bytes_of
+
+
+def growth(name: str, unit: str, values: list[float] | list[int]) -> dict[str, object]:
+    """The last fifth against the first, by medians."""
+    fifth = max(1, len(values) // 5)
+    first = statistics.median(values[5 : 5 + fifth])
+    last = statistics.median(values[-fifth - 1 : -1])
+    return {
+        "name": name,
+        "value": round(last, 3),
+        "unit": unit,
+        "floor": round(first, 3),
+        "ratio": round(last / first, 3),
+        "target": TARGET_GROWTH,
+    }
+
+
+def main() -> int:
+    """Run and print."""
+    steps = QUICK_STEPS if os.environ.get("AGENT_TUI_BENCH_QUICK") else STEPS
+    with tempfile.TemporaryDirectory() as scratch:
+        times, sizes = asyncio.run(measure(Path(scratch), steps))
+    print(json.dumps(growth("engine step", "ms", times)))
+    print(json.dumps(growth("engine bytes written per step", "bytes", sizes)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
