@@ -37,6 +37,7 @@ from sandbox.limits import Enforcement
 from sandbox.policy import Mode, Policy
 from sandbox.preparation import Preparation, prepare
 from sandbox.probe import ProbeResult
+from sandbox.processes import Handle
 from sandbox.running import Exit, Running, start_failure
 from sandbox.verification import verify
 
@@ -182,6 +183,7 @@ async def _start_prepared(request: _Request, channels: Channels, ready: Preparat
     ]
     enforcement = Enforcement(request.policy.limits)
     pid = _start(_outer_words(request) + command + request.argv, channels, request.clean_environment())
+    root: Handle | None = None
     try:
         root_pid = await _root_process(channels)
         root = processes.open_handle(root_pid)
@@ -191,6 +193,8 @@ async def _start_prepared(request: _Request, channels: Channels, ready: Preparat
     except BaseException:
         os.kill(pid, signal.SIGKILL)
         await asyncio.to_thread(os.waitpid, pid, 0)
+        if root:
+            root.close()
         raise
     running = Running(pid=pid, root=root, channels=channels, enforcement=enforcement, preparation=ready)
     os.write(channels.release, b"1")

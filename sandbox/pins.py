@@ -82,7 +82,7 @@ def collect(policy: Policy, home: Path, empty_file: Path) -> Pins:
         if home.is_relative_to(policy.workspace):
             _pin_home(pins, policy.workspace, home)
         _pin_nested(pins, policy, found)
-        _tell(pins, found)
+        _tell(pins, policy, found)
     else:
         _show_repository(pins, policy)
     _cover_sockets(pins, found)
@@ -221,7 +221,13 @@ def _hold_parents(pins: Pins, root: Path, place: Path) -> None:
             pins.mounts.append(_write(parent))
 
 
-def _tell(pins: Pins, found: Survey) -> None:
+def _tell(pins: Pins, policy: Policy, found: Survey) -> None:
+    owner = policy.workspace.stat().st_uid
+    if os.geteuid() == 0 and owner != 0:
+        pins.notices.append(
+            f"the workspace belongs to user {owner}; commands run without root's rights and may not be able "
+            "to write in it, so start as that user"
+        )
     if not found.complete:
         pins.notices.append("the workspace is too large to look for every nested repository")
     if found.hard_links:

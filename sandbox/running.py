@@ -160,10 +160,11 @@ class Running:
             self._let_go()
 
     def close(self) -> None:
-        """Kill what is left and close every descriptor; to be called once output is read."""
+        """Kill what is left and close every descriptor, once output is read; a second call does nothing."""
         if not self._ended.done():
             self.kill()
-        self._loop.remove_reader(self._channels.status)
+        if self._channels.status >= 0:
+            self._loop.remove_reader(self._channels.status)
         self._channels.close()
 
     def _read_status(self) -> None:

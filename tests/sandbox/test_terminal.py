@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from pathlib import Path
 
 import pytest
 
@@ -121,3 +122,15 @@ async def test_variables_given_for_the_command_never_reach_bwrap(shell: Shell) -
     assert "yes" in said
     lines = [line for line in said.splitlines() if line.startswith("LD_PRELOAD")]
     assert lines == []
+
+
+@pytest.mark.parametrize("mode", BOTH)
+async def test_no_descriptor_is_left_open(shell: Shell, mode: Mode) -> None:
+    await shell.run("true", policy={"mode": mode})
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(5):
+        running = await shell.start("true", policy={"mode": mode}, tty=True)
+        await running.ended()
+        running.close()
+        running.close()
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
