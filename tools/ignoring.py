@@ -111,5 +111,5 @@ def _spec(lines: tuple[str, ...]) -> "GitIgnoreSpec":
 
 
 def matches_glob(path: str, pattern: str) -> bool:
-    """As in `.gitignore` and ripgrep: without a slash the name matches at any depth."""
-    return bool(_spec((pattern,)).match_file(path))
+    """As in `.gitignore` and ripgrep: without a slash the name matches at any depth; `!` negates."""
+    return bool(_spec((pattern.removeprefix("!"),)).match_file(path)) is not pattern.startswith("!")

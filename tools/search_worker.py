@@ -37,7 +37,7 @@ def search(name: bytes, pattern: "re.Pattern[str]", context: int) -> None:
     hits: dict[int, int] = {}
     for number, line in enumerate(lines):
         text = text_of(line).removesuffix("\n")
-        match = pattern.search(text)
+        match = search_line(pattern, text)
         if match:
             hits[number] = len(text[: match.start()].encode("utf-8", errors="surrogateescape"))
     shown: set[int] = set()
@@ -45,6 +45,21 @@ def search(name: bytes, pattern: "re.Pattern[str]", context: int) -> None:
         shown.update(range(max(0, number - context), min(len(lines), number + context + 1)))
     for number in sorted(shown):
         tell(name, number + 1, lines[number], hits.get(number))
+
+
+def search_line(pattern: "re.Pattern[str]", text: str) -> "re.Match[str] | None":
+    """Nothing matches a byte that is no UTF-8: such a line is searched between them."""
+    if text.isascii() or not (
+        invalid := [at for at, char in enumerate(text) if "\udc80" <= char <= "\udcff"]
+    ):
+        return pattern.search(text)
+    start = 0
+    for end in [*invalid, len(text)]:
+        match = pattern.search(text, start, end)
+        if match:
+            return match
+        start = end + 1
+    return None
 
 
 def lines_of(data: bytes) -> "list[bytes] | None":

@@ -51,7 +51,10 @@ class Hit:
 
 
 async def search(query: Query, ripgrep: str | None) -> AsyncIterator[Hit]:
-    """Hits by path and line. Raises `SearchError`, and TimeoutError after `TIME_LIMIT_S`."""
+    """Hits by path and line. Raises `SearchError`, and TimeoutError after `TIME_LIMIT_S`.
+
+    The glob is applied here: ripgrep's own would bring back what `.gitignore` excludes.
+    """
     argv, stdin = await _plan(query, ripgrep)
     process = await asyncio.create_subprocess_exec(
         *argv,
@@ -68,7 +71,8 @@ async def search(query: Query, ripgrep: str | None) -> AsyncIterator[Hit]:
     try:
         async with asyncio.timeout(TIME_LIMIT_S):
             async for hit in _hits(process.stdout):
-                yield hit
+                if not query.glob or matches_glob(hit.path, query.glob):
+                    yield hit
             await process.wait()
         if process.returncode not in (0, 1) and (text := (await complaints).decode(errors="replace")):
             raise SearchError(text.strip().splitlines()[-1][:300])
@@ -137,7 +141,6 @@ def _ripgrep(ripgrep: str, query: Query) -> list[str]:
         "--sort=path",
         f"--context={query.context}",
         *(["--ignore-case"] if query.ignore_case else []),
-        *([f"--glob={query.glob}"] if query.glob else []),
         "--glob=!.git",
         "-e",
         query.pattern,
@@ -153,8 +156,7 @@ def _files(query: Query) -> list[bytes]:
         return [os.fsencode(query.path)]
     walk = Walk(start, ignored=False)
     found = [str(Path(query.path, entry.path)) for entry in walk if not entry.is_dir and not entry.is_link]
-    kept = [path for path in found if not query.glob or matches_glob(path, query.glob)]
-    return [os.fsencode(path) for path in sorted(kept, key=lambda path: path.split("/"))]
+    return [os.fsencode(path) for path in sorted(found, key=lambda path: path.split("/"))]
 
 
 async def _feed(pipe: asyncio.StreamWriter, data: bytes) -> None:

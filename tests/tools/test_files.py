@@ -1,0 +1,186 @@
+"""`read_file`, `list_files`, `view_image`, `update_plan`, `request_user_input`."""
+
+import base64
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.tools.room import Room
+from tools.paths import open_resolved, place_of
+from tools.types import CallClass, Grant, OutcomeStatus
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+async def test_lines_come_numbered_in_ranges(room: Room) -> None:
+    room.write("a.txt", "".join(f"line {number}\n" for number in range(1, 301)))
+    outcome = await room.call("read_file", path="a.txt", start_line=99, end_line=101)
+    assert (
+        outcome.text
+        == "[a.txt · lines 99-101 of 300 · 2,592 bytes]\n99\tline 99\n100\tline 100\n101\tline 101"
+    )
+    assert not outcome.complete
+    assert (await room.call("read_file", path="a.txt")).complete
+    past = await room.call("read_file", path="a.txt", start_line=400)
+    assert past.text == "[a.txt · nothing from line 400 on, it has 300 lines · 2,592 bytes]"
+    assert "comes before" in room.check("read_file", path="a.txt", start_line=5, end_line=4)
+
+
+async def test_a_full_result_says_where_to_go_on(room: Room) -> None:
+    room.write("a.txt", "".join(f"line {number}\n" for number in range(1, 10_001)))
+    room.tokens = 200
+    outcome = await room.call("read_file", path="a.txt")
+    last = outcome.data["last"]
+    assert f"the result is full; go on with start_line {last + 1}" in outcome.text
+    following = await room.call("read_file", path="a.txt", start_line=last + 1)
+    assert f"\n{last + 1}\tline {last + 1}\n" in following.text
+
+
+async def test_long_lines_are_cut_with_a_count(room: Room) -> None:
+    room.write("min.js", "x" * 5_000 + "\nshort\n")
+    outcome = await room.call("read_file", path="min.js")
+    assert "… [3,000 more characters]\n2\tshort" in outcome.text
+    assert "1 line shown without the end" in outcome.text
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "note"),
+    [
+        ("grüße\n".encode("cp1252"), "grüße", "encoding cp1252"),
+        ("\ufeffgrüße\n".encode("utf-16-le"), "grüße", "encoding utf-16-le"),
+        ("これは日本語のテキストです。\n".encode("shift_jis") * 40, "日本語", "encoding cp932"),
+        (b"\xef\xbb\xbfmark\n", "1\tmark", ""),
+        ("äöü é\n".encode() + b"\xff\n", "2\t\ufffd", "stands for bytes that are not valid"),
+    ],
+)  # fmt: skip
+async def test_encodings_are_found(room: Room, data: bytes, text: str, note: str) -> None:
+    room.write("f.txt", data)
+    outcome = await room.call("read_file", path="f.txt")
+    assert text in outcome.text
+    assert note in outcome.text
+
+
+async def test_what_is_no_text_is_refused_with_the_way_out(room: Room) -> None:
+    room.write("dot.png", PNG)
+    room.write("prog", b"\x7fELF" + bytes(300))
+    os.mkfifo(room.workspace / "pipe")
+    texts = {
+        name: (await room.call("read_file", path=name)).text
+        for name in ("dot.png", "prog", ".", "pipe", "no")
+    }
+    assert "`view_image`" in texts["dot.png"]
+    assert "binary: ELF executable" in texts["prog"]
+    assert "`list_files`" in texts["."]
+    assert "no regular file" in texts["pipe"]
+    assert "No such file" in texts["no"]
+
+
+async def test_a_large_file_is_read_by_range_only(room: Room) -> None:
+    with (room.workspace / "big.log").open("wb") as file:
+        file.writelines(b"%07d\n" % number for number in range(1, 4_400_000))
+    outcome = await room.call("read_file", path="big.log", start_line=10, end_line=11)
+    assert outcome.text == "[big.log · lines 10-11 · 35,199,992 bytes]\n10\t0000010\n11\t0000011"
+
+
+async def test_reading_outside_asks_and_never_reads_the_agents_own_state(room: Room, tmp_path: Path) -> None:
+    (tmp_path / "outside.txt").write_text("secret\n")
+    (room.workspace / "link").symlink_to(tmp_path / "outside.txt")
+    for path in ("../outside.txt", "link", str(tmp_path / "outside.txt")):
+        assessment = room.toolbox.assess("read_file", room.check("read_file", path=path), room.policy)
+        assert (assessment.call_class, assessment.grant) == (CallClass.ASK, Grant.READ_PATH)
+        assert assessment.grant_detail == str((tmp_path / "outside.txt").resolve())
+        assert "secret" not in (await room.call("read_file", path=path)).text
+    room.policy = replace(room.policy, readable=((tmp_path / "outside.txt").resolve(),))
+    assert "1\tsecret" in (await room.call("read_file", path="link")).text
+    own = room.toolbox.assess("read_file", room.check("read_file", path="../state/x"), room.policy)
+    assert own.call_class is CallClass.REJECT
+
+
+async def test_environment_files_are_not_read_unasked(room: Room) -> None:
+    room.write(".env", "TOKEN=abc123\n")
+    room.write(".env.example", "TOKEN=\n")
+    assessment = room.toolbox.assess("read_file", room.check("read_file", path=".env"), room.policy)
+    assert assessment.grant is Grant.READ_PATH
+    assert "abc123" not in (await room.call("read_file", path=".env")).text
+    assert "TOKEN" in (await room.call("read_file", path=".env.example")).text
+    found = await room.call("search_files", pattern="TOKEN")
+    assert "abc123" not in found.text
+    assert "matches in .env hidden" in found.text
+
+
+def test_a_link_that_appears_behind_the_check_is_not_followed(room: Room, tmp_path: Path) -> None:
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret/x").write_text("secret")
+    room.write("dir/x", "mine")
+    checked = place_of("dir/x", room.policy)
+    (room.workspace / "dir/x").unlink()
+    (room.workspace / "dir").rmdir()
+    (room.workspace / "dir").symlink_to(tmp_path / "secret")
+    with pytest.raises(OSError, match=r"Not a directory|symbolic"):
+        open_resolved(checked, os.O_RDONLY)
+
+
+async def test_a_listing_is_sorted_and_leaves_out_what_git_ignores(room: Room) -> None:
+    room.write(".gitignore", "build/\n*.log\n!keep.log\n")
+    for name in ("b.py", "a.py", "build/x", "x.log", "keep.log", "sub/deep/er/f.py", ".git/config"):
+        room.write(name, "")
+    (room.workspace / "link").symlink_to("a.py")
+    outcome = await room.call("list_files")
+    assert outcome.text.split("\n") == [
+        "[. · 7 entries · 2 ignored by .gitignore left out]",
+        ".gitignore", "a.py", "b.py", "keep.log", "link -> a.py", "sub/", "sub/deep/",
+    ]  # fmt: skip
+    everything = await room.call("list_files", ignored=True, depth=1)
+    assert "build/  (ignored)" in everything.text
+    only = await room.call("list_files", glob="*.py")
+    assert only.text.split("\n")[1:] == ["a.py", "b.py", "sub/deep/er/f.py"]
+    missing = await room.call("list_files", path="nowhere")
+    assert (missing.status, missing.text) == (OutcomeStatus.FAILED, "`nowhere` does not exist")
+
+
+async def test_a_long_listing_is_bounded_and_counted(room: Room) -> None:
+    for number in range(1_200):
+        (room.workspace / f"f{number:04}").touch()
+    outcome = await room.call("list_files")
+    assert (outcome.data["total"], outcome.data["shown"], outcome.complete) == (1_200, 1_000, False)
+    assert "200 of them not shown" in outcome.text
+
+
+async def test_odd_names_stay_one_line(room: Room) -> None:
+    (room.workspace / "a\nb").touch()
+    Path(os.fsdecode(os.fsencode(room.workspace) + b"/bad\xff")).touch()
+    outcome = await room.call("list_files")
+    assert outcome.text.split("\n")[1:] == ["a\\x0ab", "bad\\xff"]
+
+
+async def test_images_reach_a_model_that_can_see(tmp_path: Path) -> None:
+    seeing = Room(tmp_path, image_capable=True)
+    seeing.write("dot.png", PNG)
+    outcome = await seeing.call("view_image", path="dot.png")
+    (picture,) = outcome.pictures
+    assert (picture.media_type, base64.b64decode(picture.data)) == ("image/png", PNG)
+    seeing.write("not.png", "text")
+    assert "is no PNG" in (await seeing.call("view_image", path="not.png")).text
+    (seeing.workspace / "huge.png").write_bytes(PNG + bytes(5_000_001))
+    assert "scale it down" in (await seeing.call("view_image", path="huge.png")).text
+    missing = await seeing.call("view_image", path="no.png")
+    assert missing.status is OutcomeStatus.FAILED
+
+
+def test_a_model_without_eyes_is_told(room: Room) -> None:
+    assert "takes no images" in room.check("view_image", path="dot.png")
+
+
+def test_plans_and_questions_touch_nothing_and_are_answered_by_the_engine(room: Room) -> None:
+    plan = room.check("update_plan", plan=[{"step": "a", "status": "in_progress"}])
+    assert room.toolbox.assess("update_plan", plan, room.policy).call_class is CallClass.AUTO
+    two = [{"step": "a", "status": "in_progress"}, {"step": "b", "status": "in_progress"}]
+    assert "at most one" in room.check("update_plan", plan=two)
+    asked = room.check("request_user_input", question="Which?", options=[{"label": "a"}])
+    assessment = room.toolbox.assess("request_user_input", asked, room.policy)
+    assert (assessment.action, assessment.effects.exclusive) == ("question", True)
+    assert "own words" in room.check("request_user_input", question="Which?", free_text=False)
