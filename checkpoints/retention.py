@@ -60,11 +60,13 @@ class Retention:
         catalog: Catalog,
         *,
         budget_s: float = 60.0,
+        pack_from: int = PACK_FROM_LOOSE,
         stop: threading.Event | None = None,
     ) -> None:
         self._directory = directory
         self._store = store
         self._catalog = catalog
+        self._pack_from = pack_from
         self._deadline = time.monotonic() + budget_s
         self._stop = stop or threading.Event()
 
@@ -72,7 +74,7 @@ class Retention:
 
     def needs_packing(self) -> bool:
         """Whether there are more loose objects than a store should have; from a sample of them."""
-        return self._store.git is not None and self._loose_estimate() > PACK_FROM_LOOSE
+        return self._store.git is not None and self._loose_estimate() > self._pack_from
 
     def pack(self) -> None:
         """Make the loose objects a pack; the caller holds the workspace at least with others."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from checkpoints.catalog import Catalog
 from checkpoints.gitprocess import Git
 from checkpoints.lock import hold
-from checkpoints.retention import DAY_S, Keep, Pruned, Retention
+from checkpoints.retention import DAY_S, PACK_FROM_LOOSE, Keep, Pruned, Retention
 from checkpoints.store import Store
 from checkpoints.types import CheckpointError
 
@@ -21,10 +21,20 @@ _PRUNED_AT = "pruned_at"
 class Upkeep:
     """Scheduled at the end of a turn, stopped by whatever needs the workspace."""
 
-    def __init__(self, directory: Path, git: Git | None, keep: Keep) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        git: Git | None,
+        keep: Keep,
+        *,
+        idle_s: float = IDLE_S,
+        pack_from: int = PACK_FROM_LOOSE,
+    ) -> None:
         self._directory = directory
         self._git = git
         self._keep = keep
+        self._idle_s = idle_s
+        self._pack_from = pack_from
         self._stop = threading.Event()
         self._timer: threading.Timer | None = None
 
@@ -32,7 +42,7 @@ class Upkeep:
         """Run soon, unless interrupted before."""
         self.interrupt()
         self._stop = threading.Event()
-        self._timer = threading.Timer(IDLE_S, self._run, args=(self._stop, _BUDGET_S))
+        self._timer = threading.Timer(self._idle_s, self._run, args=(self._stop, _BUDGET_S))
         self._timer.daemon = True
         self._timer.start()
 
@@ -57,7 +67,9 @@ class Upkeep:
     def _with_store(self, stop: threading.Event, budget_s: float, may_prune: bool) -> None:
         store = Store(self._directory / "store", self._git)
         catalog = Catalog(self._directory / "catalog.db")
-        retention = Retention(self._directory, store, catalog, budget_s=budget_s, stop=stop)
+        retention = Retention(
+            self._directory, store, catalog, budget_s=budget_s, pack_from=self._pack_from, stop=stop
+        )
         try:
             due = time.time() - float(catalog.meta(_PRUNED_AT) or 0) > DAY_S
             if may_prune and due:

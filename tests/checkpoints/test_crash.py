@@ -12,7 +12,7 @@ import pytest
 from checkpoints.rollback import Rollback
 from tests.checkpoints.conftest import OpenSession
 from tests.checkpoints.sessions import Session
-from tests.checkpoints.trees import Manifest, manifest
+from tests.checkpoints.trees import Manifest, git_manifest, manifest
 
 HERE = Path(__file__).parent
 
@@ -113,3 +113,31 @@ def test_full_disk_leaves_whole_files_and_a_clear_message(tmp_path: Path, which:
         pytest.skip(f"no small file system can be mounted here: {done.stderr.strip()}")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "whole"
+
+
+@pytest.mark.parametrize("kill_at", [1, 300, 900, 0])
+def test_an_import_killed_anywhere_harms_nothing(
+    root: Path, state_dir: Path, open_session: OpenSession, kill_at: int
+) -> None:
+    for name in ("sub", "other"):
+        subprocess.run(["git", "init", "-q", str(root / name)], check=True)
+    for number in range(1000):
+        folder = root / ("sub" if number % 2 else "other") / f"d{number % 20}"
+        folder.mkdir(exist_ok=True)
+        (folder / f"f{number}").write_text(f"{number}\n")
+    before, repositories = manifest(root), git_manifest(root)
+    done = subprocess.run(
+        [sys.executable, str(HERE / "killed_import.py"), str(root), str(state_dir), str(kill_at)],
+        capture_output=True,
+        timeout=30,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert (manifest(root), git_manifest(root)) == (before, repositories)
+    session = open_session()
+    start = session.before().row
+    shutil.rmtree(root / "other/d0")
+    (root / "sub/d1/f1").write_text("changed\n")
+    session.after()
+    assert not session.rollback(start.id).mismatches
+    assert (manifest(root), git_manifest(root)) == (before, repositories)
+    session.core.store.run_git(["fsck", "--full", "--no-dangling"], timeout_s=20)
