@@ -22,7 +22,8 @@ from agent_tui.engine.events import (
 )
 
 MAX_QUEUED = 2_000  # events of one reader; above it the store is the queue
-MAX_TRANSIENT = 500  # above it a transient event is dropped
+MAX_TRANSIENT = 500  # above it an event for display is dropped
+DISPLAY = (TextStreamed, ReasoningStreamed, CallDrafted, CallOutput, StatusChanged)
 MAX_MERGED_CHARS = 64 * 1024  # of one merged transient text
 
 Stored = Callable[[int], AsyncIterator[Event]]  # durable events with a seq above the argument
@@ -46,7 +47,7 @@ class Reader:
             if merged is not None:
                 self._queue[-1] = merged
                 return
-            if len(self._queue) >= MAX_TRANSIENT:
+            if len(self._queue) >= MAX_TRANSIENT and isinstance(event.body, DISPLAY):
                 return
         if len(self._queue) >= MAX_QUEUED:
             self._missed = True
@@ -70,6 +71,8 @@ class Reader:
                 async for event in self._stored(self._last):
                     self._last = event.seq
                     yield event
+                    if isinstance(event.body, SessionClosed):
+                        return
             while self._queue and not self._missed:
                 event = self._queue.popleft()
                 if event.is_durable and event.seq <= self._last:

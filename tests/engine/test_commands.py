@@ -1,0 +1,203 @@
+import asyncio
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+from agent_tui.engine.commands import (
+    Command,
+    Continue,
+    Inspect,
+    Redo,
+    Rollback,
+    RunShell,
+    Set,
+    Shutdown,
+    Subject,
+    Submit,
+    TerminalInput,
+)
+from agent_tui.engine.events import (
+    CallEnded,
+    CallProposed,
+    CallStarted,
+    Inspected,
+    NoticeRaised,
+    Refused,
+    RolledBack,
+    SessionClosed,
+    SettingChanged,
+    TerminalChanged,
+    TurnEnded,
+)
+from agent_tui.engine.types import EndReason
+from context.items import NoticeItem, UserItem
+from tests.engine.fakes import Engine, FakeModel, calls, engine, text
+from tools.types import Artifact, CallSink, Invocation, Outcome, OutcomeStatus
+
+
+async def ask(run: Engine, subject: Subject, **args: str) -> object:
+    """The data of an inspection, or the reason it was refused."""
+    command = run.send(Inspect(subject=subject, args=args))
+    while True:
+        for body in run.bodies(Inspected, Refused):
+            if body.command_id == command:
+                return body.data if isinstance(body, Inspected) else body.reason
+        run._changed.clear()
+        await asyncio.wait_for(run._changed.wait(), 5)
+
+
+async def finish(run: Engine, message: str, count: int = 1) -> None:
+    run.send(Submit(text=message))
+    await run.wait(TurnEnded, count=count)
+
+
+async def test_facts_of_a_session_are_told_as_plain_data(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("one\ntwo\nthree\n")
+    artifact = Artifact(ref="out", path=tmp_path / "out", size_bytes=14)
+
+    async def work(invocation: Invocation, sink: CallSink) -> Outcome:
+        return Outcome(status=OutcomeStatus.SUCCEEDED, text="", artifact=artifact)
+
+    async with engine(tmp_path, calls(("exec_command", {"cmd": "x"})), text("done")) as run:
+        run.toolbox.behaviour["exec_command"] = work
+        await finish(run, "go")
+        assert await ask(run, Subject.OUTPUT, ref="out", start_line="2", end_line="2") == "two"
+        assert "no output" in str(await ask(run, Subject.OUTPUT, ref="../session.db"))
+        checkpoints = await ask(run, Subject.CHECKPOINTS)
+        assert isinstance(checkpoints, list) and len(checkpoints) == 4
+        assert await ask(run, Subject.DIFF, call="c1.1") == "diff 0123abcd/2 0123abcd/3"
+        assert await ask(run, Subject.DIFF, turn="1") == "diff 0123abcd/1 now"
+        transcript = await ask(run, Subject.TRANSCRIPT, after="0")
+        assert transcript == [event for event in run.seen if event.is_durable]
+        context = await ask(run, Subject.CONTEXT)
+        assert isinstance(context, dict) and context["window"] == 100_000
+        assert "be brief" in str(await ask(run, Subject.REQUEST))
+
+
+async def test_a_rollback_takes_the_conversation_back_and_a_redo_brings_it_again(tmp_path: Path) -> None:
+    script = [text("one"), calls(("exec_command", {"cmd": "x"})), text("two"), text("three"), text("four")]
+    async with engine(tmp_path, *script) as run:
+        await finish(run, "first")
+        await finish(run, "second", 2)
+        start = next(c for c in run.checkpointer.taken if c.cause.turn == 2)
+        run.send(Rollback(checkpoint_id=start.id))
+        back = await run.wait(RolledBack)
+        assert isinstance(back, RolledBack) and (back.draft, back.mode) == ("second", "both")
+        await finish(run, "third", 3)
+        assert len(run.model.requests[-1].view.units) == 3
+        assert run.checkpointer.rolled_back == [start.id]
+        run.send(Redo())
+        await run.wait(RolledBack, count=2)
+        await finish(run, "fourth", 4)
+    said = [unit.item.text for unit in run.model.requests[-1].view.units if hasattr(unit, "item")]
+    assert said == ["first", "second", "third", "fourth"]
+
+
+async def test_a_rollback_of_files_only_keeps_the_conversation_and_tells_the_model(tmp_path: Path) -> None:
+    async with engine(tmp_path, text("one"), text("two")) as run:
+        await finish(run, "first")
+        run.send(Rollback(checkpoint_id=run.checkpointer.taken[0].id, mode="files"))
+        await run.wait(RolledBack)
+        await finish(run, "second", 2)
+    assert "took files back" in run.model.requests[1].view.units[1].notices[0].text  # type: ignore[union-attr] # a final unit
+
+
+async def test_a_rollback_to_nowhere_or_with_a_live_terminal_is_refused(tmp_path: Path) -> None:
+    async with engine(tmp_path, text("one")) as run:
+        await finish(run, "first")
+        run.send(Rollback(checkpoint_id="nope"))
+        refused = await run.wait(Refused)
+        assert isinstance(refused, Refused) and "no checkpoint `nope`" in refused.reason
+        run.toolbox.live = [{"id": "t1", "state": "live"}]
+        run.send(Rollback(checkpoint_id=run.checkpointer.taken[0].id))
+        refused = await run.wait(Refused, count=2)
+        assert isinstance(refused, Refused) and "terminal" in refused.reason
+
+
+async def test_a_command_of_the_person_runs_and_can_be_told_to_the_model(tmp_path: Path) -> None:
+    async with engine(tmp_path, text("one")) as run:
+        run.send(RunShell(command="git log"))
+        await run.wait(CallEnded)
+        await run.idle()
+        run.send(RunShell(command="cat .env", to_context=False))
+        await run.wait(CallEnded, count=2)
+        await run.idle()
+        assert [body.by for body in run.bodies(CallProposed)] == ["person", "person"]
+        await finish(run, "go")
+    notices = [item.text for item in run.session.fold.log if isinstance(item, NoticeItem)]
+    assert notices == ["The user ran `git log`:\nran exec_command"]
+
+
+async def test_a_changed_model_holds_for_the_next_turn_and_the_next_process(tmp_path: Path) -> None:
+    other = FakeModel([text("from the other")], replace(FakeModel([]).info, model="other"))
+    async with engine(tmp_path) as run:
+        run.runtime._ports = replace(run.runtime._ports, choose_model=lambda name: other)
+        run.send(Set(key="model", value="fake/other"))
+        await run.wait(SettingChanged)
+        await finish(run, "go")
+        run.send(Set(key="colour", value="red"))
+        await run.wait(Refused)
+    assert len(other.requests) == 1
+    assert run.session.fold.settings == {"model": "fake/other"}
+
+
+async def test_terminals_are_followed_to_their_end(tmp_path: Path) -> None:
+    async def start(invocation: Invocation, sink: CallSink) -> Outcome:
+        run.toolbox.live = [{"id": "t1", "state": "live"}]
+        return Outcome(status=OutcomeStatus.YIELDED, text="started", terminal="t1")
+
+    async with engine(tmp_path, calls(("exec_command", {"cmd": "serve"})), text("done")) as run:
+        run.toolbox.behaviour["exec_command"] = start
+        await finish(run, "go")
+        run.send(TerminalInput(terminal="t9", chars="x"))
+        await run.wait(Refused)
+        run.toolbox.live = [{"id": "t1", "state": "ended", "exit_code": 3}]
+        ended = await run.wait(TerminalChanged, count=2)
+    assert isinstance(ended, TerminalChanged)
+    assert (ended.state, ended.exit_code, ended.command) == ("ended", 3, "serve")
+
+
+async def test_a_shutdown_stops_what_runs_and_leaves_a_session_that_goes_on(tmp_path: Path) -> None:
+    async def hang(invocation: Invocation, sink: CallSink) -> Outcome:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return Outcome(status=OutcomeStatus.INTERRUPTED, text="half")
+        raise AssertionError
+
+    async with engine(tmp_path, calls(("exec_command", {"cmd": "x"}))) as run:
+        run.toolbox.behaviour["exec_command"] = hang
+        run.send(Submit(text="go"))
+        await run.wait(CallStarted)
+        run.send(Shutdown(why="SIGTERM"))
+        closed = await run.wait(SessionClosed)
+    assert isinstance(closed, SessionClosed) and closed.reason == "SIGTERM"
+    assert [body.reason for body in run.bodies(TurnEnded)] == [EndReason.INTERRUPTED]
+    async with engine(tmp_path, text("done")) as again:
+        again.send(Continue())
+        ended = await again.wait(TurnEnded)
+    assert isinstance(ended, TurnEnded) and ended.reason is EndReason.COMPLETED
+
+
+async def test_records_that_this_version_does_not_know_are_skipped_and_counted(tmp_path: Path) -> None:
+    async with engine(tmp_path, text("one")) as run:
+        await finish(run, "first")
+    with sqlite3.connect(tmp_path / "session.db") as raw:
+        raw.execute(
+            "UPDATE records SET body = '{\"type\": \"FromTheFuture\"}' WHERE kind = 'event' AND seq = 4"
+        )
+    raw.close()
+    async with engine(tmp_path, text("two")) as again:
+        notice = await again.wait(NoticeRaised)
+        assert isinstance(notice, NoticeRaised) and "1 records" in notice.text
+        await finish(again, "second")
+    assert [item.text for item in again.session.fold.log if isinstance(item, UserItem)] == ["first", "second"]
+
+
+async def test_too_many_commands_are_refused_and_none_blocks(tmp_path: Path) -> None:
+    async with engine(tmp_path) as run:
+        for number in range(1_200):
+            run.runtime.send(Command(id=str(number), body=Continue()))
+        await run.wait(Refused, count=1_200)
+    reasons = {body.reason for body in run.bodies(Refused)}
+    assert reasons == {"there is no paused task", "too many commands are waiting"}
