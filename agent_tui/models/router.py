@@ -93,7 +93,7 @@ def open_model(route: Route, *, api_key: str = "", strict: bool = False) -> Remo
         sdk=sdk_of(route.api),
         base_url=route.base_url,
         path=_PATHS[route.api],
-        api_key=api_key,
+        api_key=api_key.strip(),  # a line end comes along easily
         headers=route.headers,
     )
     return RemoteModel(

@@ -122,9 +122,7 @@ class Transport:
     async def _send(self, body: bytes, idle_timeout_s: float) -> Any:
         import asyncio
 
-        if self._client is None:
-            self._client = await asyncio.to_thread(self._make_client)
-        sdk = load_sdk(self._endpoint.sdk)
+        sdk = await asyncio.to_thread(load_sdk, self._endpoint.sdk)
         import httpx2
 
         timeout = httpx2.Timeout(idle_timeout_s, connect=min(CONNECT_TIMEOUT_S, idle_timeout_s))
@@ -134,6 +132,8 @@ class Transport:
             "follow_redirects": False,  # a key goes to the address that was configured, nowhere else
         }
         try:
+            if self._client is None:
+                self._client = await asyncio.to_thread(self._make_client)
             return await self._client.post(
                 self._endpoint.path,
                 cast_to=httpx2.Response,
@@ -148,6 +148,11 @@ class Transport:
             raise TransportError(self._silent(error, idle_timeout_s)) from error
         except sdk.APIConnectionError as error:
             raise TransportError(self._unreachable(error)) from error
+        except (sdk.APIError, httpx2.InvalidURL, ValueError, OSError) as error:
+            # A key that no header can carry, an address that is none, certificates that cannot be read.
+            message = one_line(f"the request cannot be sent: {error}", (self._endpoint.api_key,))
+            failed = ModelError(kind=ErrorKind.BAD_REQUEST, message=message)
+            raise TransportError(failed) from error
 
     async def _chunks(self, response: Any) -> AsyncIterator[bytes]:
         import httpx2
@@ -165,6 +170,9 @@ class Transport:
     def _make_client(self) -> Any:
         sdk = load_sdk(self._endpoint.sdk)
         endpoint = self._endpoint
+        if not (endpoint.api_key.isascii() and endpoint.api_key.isprintable()):
+            # Said here, because the libraries below would repeat the key in their error.
+            raise ValueError("the API key holds characters that a header cannot carry")
         client_class = sdk.AsyncOpenAI if endpoint.sdk == "openai" else sdk.AsyncAnthropic
         options: dict[str, Any] = {"api_key": endpoint.api_key or NO_KEY, "max_retries": 0}
         if endpoint.base_url:

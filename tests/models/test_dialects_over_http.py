@@ -176,6 +176,17 @@ async def test_a_key_reaches_the_server_and_no_error(model_server: ModelServer, 
     assert "sk-right-key" not in repr(vars(good))
 
 
+@pytest.mark.parametrize("key", ["sk-ключ", "sk-two\nlines"])
+async def test_a_key_that_cannot_be_sent_is_a_failure_and_no_exception(
+    model_server: ModelServer, dialect: str, key: str
+) -> None:
+    model = open_model(route_to(model_server, dialect), api_key=key)
+    last = (await parts_of(model, request(user("go"))))[-1]
+    assert isinstance(last, Failed)
+    assert last.error.kind is ErrorKind.BAD_REQUEST and "header" in last.error.message
+    assert not any(part in last.error.message for part in ("ключ", "lines"))
+
+
 async def test_cancelling_closes_the_connection(model_server: ModelServer, dialect: str) -> None:
     model_server.script([{"text": "some text", "piece": 2, "cut": "text", "stall": True}])
     model = model_at(model_server, dialect)
