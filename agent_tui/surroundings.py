@@ -62,6 +62,24 @@ def workspace_files(workspace: Path) -> list[str]:
     return sorted(name.removeprefix("./") for name in names)
 
 
+def git_branch(workspace: Path) -> str:
+    """The branch that the workspace is on, the start of the commit where it is on none, or ''.
+
+    Read from the files (gitrepository-layout(5)): running git in a repository can run what its
+    configuration says.
+    """
+    for folder in (workspace, *workspace.parents):
+        found = folder / ".git"
+        try:
+            if found.is_file():  # a worktree or submodule: `gitdir: PATH`
+                found = folder / found.read_text(encoding="utf-8").partition(":")[2].strip()
+            head = (found / "HEAD").read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            continue
+        return head.removeprefix("ref: refs/heads/") if head.startswith("ref:") else head[:8]
+    return ""
+
+
 def settings_of(config: Config) -> dict[str, str]:
     """What is compared when a session is resumed."""
     return {

@@ -20,7 +20,7 @@ from checkpoints.types import (
     RollbackResult,
 )
 from sandbox.policy import Policy
-from tools.types import Arguments, Assessment, CallSink, Invocation, Outcome, ToolSpec
+from tools.types import Arguments, Assessment, CallSink, Invocation, Outcome, TerminalNews, ToolSpec
 
 __all__ = [
     "Checkpointer",
@@ -83,6 +83,9 @@ class Toolbox(Protocol):
 
     def terminals(self) -> Sequence[Mapping[str, Any]]:
         """Live and recently ended terminals: id, command, state, started_at, call_id, tail."""
+
+    def terminal_news(self) -> AsyncIterator[TerminalNews]:
+        """Output and ends of terminals as they come; for one reader, never ends."""
 
     async def terminal_input(
         self, terminal: str, chars: str, signal: str, size: tuple[int, int] | None
@@ -213,3 +216,4 @@ class Ports:
     choose_model: Callable[[str], Model] | None = None  # by `PROVIDER/MODEL`; raises AgentError
     sessions: Callable[[], Sequence[Mapping[str, Any]]] = tuple  # stored ones, as `Subject.SESSIONS`
     files: Callable[[], Sequence[str]] = tuple  # of the workspace, for mentions; may take a while
+    branch: Callable[[], str] = str  # of the person's repository; '' for none

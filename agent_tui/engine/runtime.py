@@ -145,7 +145,9 @@ class EngineRuntime:
         for text in self._opening_notices():
             await session.commit(NoticeRaised(text=text, level="warning"))
         self._show_status()
-        self._aside(Watch(session, self._ports).run())
+        watch = Watch(session, self._ports)
+        self._aside(watch.run())
+        self._aside(watch.follow_terminals())
 
     def _opening_notices(self) -> list[str]:
         unread = self._session.unreadable
@@ -172,6 +174,7 @@ class EngineRuntime:
                 model=info.name,
                 approval=str(self._config.approval),
                 context_window=info.context_window,
+                branch=self._ports.branch(),
                 activity="",
             )
         )
@@ -220,7 +223,7 @@ class EngineRuntime:
             paused = self._session.fold.task_status is TaskStatus.PAUSED
             if paused and not self._stop.now.is_set():
                 await inbox.give_back(self._session, "the run stopped")
-            self._session.show(StatusChanged(activity=""))
+            self._session.show(StatusChanged(activity="", branch=self._ports.branch()))
 
     async def _shell(self, body: RunShell, cause: str) -> None:
         """The person's own command; its output goes to the model when it is wanted there."""
