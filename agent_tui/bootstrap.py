@@ -250,7 +250,7 @@ def _ports(
     from agent_tui.engine.approvals import SessionGate
     from agent_tui.engine.ports import Ports
     from agent_tui.models.retry import delay_before_retry
-    from agent_tui.surroundings import instructions, workspace_files
+    from agent_tui.surroundings import git_branch, instructions, workspace_files
     from checkpoints.engine import open_checkpointer
     from tools.registry import build_toolbox
 
@@ -281,6 +281,7 @@ def _ports(
         choose_model=lambda name: model_of(choose(name, start.settings, os.environ)),
         sessions=lambda: _session_list(config),
         files=lambda: workspace_files(config.workspace),
+        branch=lambda: git_branch(config.workspace),
     )
 
 
