@@ -250,7 +250,7 @@ def _ports(
     from agent_tui.engine.approvals import SessionGate
     from agent_tui.engine.ports import Ports
     from agent_tui.models.retry import delay_before_retry
-    from agent_tui.surroundings import git_branch, instructions, workspace_files
+    from agent_tui.surroundings import git_branch, instructions, nested_instructions, workspace_files
     from checkpoints.engine import open_checkpointer
     from tools.registry import build_toolbox
 
@@ -282,6 +282,7 @@ def _ports(
         sessions=lambda: _session_list(config),
         files=lambda: workspace_files(config.workspace),
         branch=lambda: git_branch(config.workspace),
+        nested_instructions=lambda paths: nested_instructions(config, paths),
     )
 
 

@@ -3,14 +3,14 @@
 import os
 import platform
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from agent_tui.config.trust import TrustState, TrustStore, survey
 from agent_tui.engine.types import ApprovalPolicy, Config
 from context.builder import Surroundings, system_text
-from context.instructions import Instructions, candidates, discover
+from context.instructions import Instructions, candidates, discover, nested
 from sandbox.policy import Mode
 from tools.ignoring import Walk
 from tools.searching import find_ripgrep
@@ -45,10 +45,13 @@ def instructions(config: Config) -> Instructions:
     A run without a person reads them unasked: they are text for the model like every file of the
     project, and have no power over sandbox, approvals or providers.
     """
+    user_file = config.config_dir / "AGENTS.md"
+    return discover(config.workspace, user_file=user_file, project=_project_wanted(config))
+
+
+def _project_wanted(config: Config) -> bool:
     found = survey(config.workspace, instructions=candidates(config.workspace))
-    state = TrustStore(config.state_dir, config.workspace).look(found).state
-    wanted = state is not TrustState.REFUSED
-    return discover(config.workspace, user_file=config.config_dir / "AGENTS.md", project=wanted)
+    return TrustStore(config.state_dir, config.workspace).look(found).state is not TrustState.REFUSED
 
 
 def workspace_files(workspace: Path) -> list[str]:
@@ -78,6 +81,17 @@ def git_branch(workspace: Path) -> str:
             continue
         return head.removeprefix("ref: refs/heads/") if head.startswith("ref:") else head[:8]
     return ""
+
+
+def nested_instructions(config: Config, paths: Sequence[str]) -> list[tuple[str, str]]:
+    """Name and text of the instruction files beside `paths` and above, below the workspace; none where
+    the person refused the project's instructions."""
+    if not _project_wanted(config):
+        return []
+    places = [(config.workspace / path).resolve() for path in paths]
+    known = [file.path for file in discover(config.workspace).files]
+    found = nested(places, workspace=config.workspace, known=known)
+    return [(file.shown, file.text) for file in found.files]
 
 
 def settings_of(config: Config) -> dict[str, str]:

@@ -4,6 +4,7 @@ Nothing here is written but by `apply`; nothing is in it that the records do not
 """
 
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from agent_tui.engine.budget import Spent
 from agent_tui.engine.changes import merge_changes
@@ -47,8 +48,10 @@ from agent_tui.engine.types import Decision, EndReason, TaskStatus
 from checkpoints.types import Checkpoint, FileChange, Phase
 from context.facts import CallFact
 from context.guard import Guard
-from context.items import Item, ResultItem, Usage
+from context.items import Item, NoticeItem, ResultItem, Usage
 from tools.types import Outcome, Spawned
+
+TERMINALS_NOTICE = "Live terminals: "
 
 
 @dataclass(slots=True)
@@ -147,6 +150,7 @@ class Fold:
         self.unavailable = 0  # approvals in a row that nobody could give
         self.artifacts: dict[str, str] = {}  # reference → path
         self.turn_starts: dict[int, int] = {}  # turn → place in the log
+        self.told_terminals = ""  # the newest notice to the model of what is live
         self.rollbacks: list[RolledBack] = []
         self.clean_end = True  # the process before this one said goodbye
         self._newest_at: float | None = None
@@ -163,10 +167,17 @@ class Fold:
         found = self.states.of("task", self.task_id)
         return TaskStatus(found) if found is not None else None
 
+    def facts_of(self, step: int) -> list[CallFact]:
+        """Facts of the calls of one step, newest first; looks at no earlier step."""
+        newest = takewhile(lambda fact: fact.step >= step, reversed(self.facts.values()))
+        return [fact for fact in newest if fact.step == step]
+
     def apply_item(self, item: Item) -> None:
         """Append an item to the log."""
         self.states.apply(item)
         self.log.append(item)
+        if isinstance(item, NoticeItem) and item.text.startswith(TERMINALS_NOTICE):
+            self.told_terminals = item.text
         if isinstance(item, ResultItem) and (call := self.calls.get(item.call_id)):
             call.ended = None  # its text is in the log from here on
             self.owed.pop(item.call_id, None)

@@ -20,9 +20,10 @@ from agent_tui.engine.events import (
     TaskChanged,
     TurnStarted,
 )
-from agent_tui.engine.fold import Call, step_number
+from agent_tui.engine.fold import TERMINALS_NOTICE, Call, step_number
 from agent_tui.engine.framing import budget_of
 from agent_tui.engine.grace import ENDS_WITH_GRACE, last_words
+from agent_tui.engine.guidance import guide
 from agent_tui.engine.inbox import deliver, delivery, next_turn
 from agent_tui.engine.prepare import Prepared, ended, prepare
 from agent_tui.engine.progress import LAST_STRIKE
@@ -120,7 +121,18 @@ class Turn:
             TaskChanged(task_id=task_id, status=TaskStatus.RUNNING),
             TurnStarted(task_id=task_id, run_id=f"{self._session.id}.{fold.runs + 1}", attempt=attempt),
             *delivery(self._session, messages, fold.steps + 1),
+            *self._terminals_notice(len(messages)),
         ]
+
+    def _terminals_notice(self, ahead: int) -> list[NoticeItem]:
+        """Tell the model what is live at the start of a turn, when that has changed."""
+        fold = self._session.fold
+        live = [one for one in self._scope.ports.toolbox.terminals() if one.get("state") == "live"]
+        names = ", ".join(f"{one['id']} (`{one.get('command', '')}`)" for one in live) or "none"
+        text = f"{TERMINALS_NOTICE}{names}"
+        if fold.owed or text == (fold.told_terminals or f"{TERMINALS_NOTICE}none"):
+            return []
+        return [NoticeItem(id=self._session.item_id("n", ahead=ahead), text=text)]
 
     def _new_task(self, old: TaskStatus | None) -> list[Part]:
         fold = self._session.fold
@@ -169,6 +181,7 @@ class Turn:
             number = step_number(response.item.step_id)
             reason = await run_batch(self._scope, self._snapshots, number, response.calls)
             self._scope.stop.skipping.clear()
+            await guide(self._scope, number)
             return reason or await self._judge()
         return await self._answered(response)
 

@@ -202,6 +202,11 @@ class Gate(Protocol):
         """Take a grant back; False when there is none of that id. Raises AgentError as above."""
 
 
+def _none_nested(paths: Sequence[str]) -> Sequence[tuple[str, str]]:  # noqa: ARG001 - the port's shape
+    """No instruction file stands beside these paths; else name and text of each."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
     """Everything outside that a turn uses."""
@@ -212,6 +217,7 @@ class Ports:
     gate: Gate
     retry: RetryPolicy
     instructions: Callable[[], str | None] = lambda: None  # of the project, from disk; None: unchanged
+    nested_instructions: Callable[[Sequence[str]], Sequence[tuple[str, str]]] = _none_nested
     summariser: Model | None = None  # for compaction; None: the ledger alone
     choose_model: Callable[[str], Model] | None = None  # by `PROVIDER/MODEL`; raises AgentError
     sessions: Callable[[], Sequence[Mapping[str, Any]]] = tuple  # stored ones, as `Subject.SESSIONS`
