@@ -109,7 +109,7 @@ def with_targets_last(root: "Node", source: bytes) -> bytes | None:
         if node.type == "file_redirect" and len(targets) > 1:
             start, cut, end = node.start_byte, targets[0].end_byte, node.end_byte
             return b"".join(
-                (source[:start], source[cut:end].strip(), b" ", source[start:cut], b" ", source[end:])
+                (source[:start], source[cut:end].strip(b" \t\n"), b" ", source[start:cut], b" ", source[end:])
             )
     return None
 

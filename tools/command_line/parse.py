@@ -117,15 +117,17 @@ def _parser() -> "Parser":
 def _read(line: str, reading: _Reading, place: _Place) -> _Reading:
     source = source_for_grammar(line)
     root = _parser().parse(source).root_node
-    for _ in range(MAX_MOVES):
+    gap = strange_gap(root, source)  # first: moving words must not lose what stands between them
+    moves = 0
+    while gap is None and moves < MAX_MOVES:
         moved = with_targets_last(root, source)
         if moved is None:
             break
-        source = moved
+        source, moves = moved, moves + 1
         root = _parser().parse(source).root_node
+        gap = strange_gap(root, source)
     if root.has_error:
         reading.lose("the syntax of the line", root)
-    gap = strange_gap(root, source)
     if gap is not None:
         reading.unknown.append(Unknown(what="a character outside of any word", line=gap))
     _visit(root, reading, place)
