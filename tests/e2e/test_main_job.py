@@ -265,6 +265,20 @@ def test_sigterm_pauses_cleanly(program: Program, model_server: ModelServer) -> 
     assert (ran.code, ran.out) == (0, "went on\n"), ran.err
 
 
+def test_a_session_has_one_owner(program: Program, model_server: ModelServer) -> None:
+    model_server.script([{"gate": "later", "text": "late"}])
+    process = program.start("exec", *model_flags("chat", model_server.base_url()), "wait")
+    _until_requests(model_server, 1)
+    ran = execute(program, model_server, "--last", "me too")
+    assert ran.code == 5
+    assert f"is open in process {process.pid}" in ran.err
+    assert len(ran.err.splitlines()) == 1
+    assert json.loads(program.run("sessions", "--json").out)[0]["live"] is True
+    model_server.release("later")
+    assert process.communicate(timeout=20)[0] == "late\n"
+    assert process.returncode == 0
+
+
 def test_a_reader_that_goes_away_ends_the_run(program: Program, model_server: ModelServer) -> None:
     calls = [{"calls": [call("exec_command", cmd=f"echo {n}; sleep 0.2")]} for n in range(50)]
     model_server.script(calls)
