@@ -13,7 +13,7 @@ from agent_tui.engine.stop import StoppedError
 from agent_tui.engine.types import EndReason
 from agent_tui.engine.wave import Wave
 from agent_tui.engine.waves import cut_waves
-from context.items import Item, ResultItem
+from context.items import Image, Item, ResultItem
 from tools.types import Outcome, OutcomeStatus
 
 MAX_UNAVAILABLE = 3  # approvals in a row that nobody could give
@@ -92,6 +92,10 @@ def results(scope: Scope, calls: Iterable[Call]) -> list[Item]:
             call_id=call.id,
             text=_text(call.ended.outcome, call.ended.edited),
             is_error=call.ended.outcome.status in ERRORS,
+            images=tuple(
+                Image(media_type=one.media_type, data=one.data, name=one.name)
+                for one in call.ended.outcome.pictures
+            ),
             artifact=call.ended.outcome.artifact.ref if call.ended.outcome.artifact else None,
         )
         for call in calls

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from agent_tui.engine.events import StatusChanged, TerminalChanged
+from agent_tui.engine.events import CallOutput, StatusChanged, TerminalChanged
 from agent_tui.engine.ports import Ports
 from agent_tui.engine.session import Session
 from checkpoints.types import Health
@@ -20,6 +20,17 @@ class Watch:
         self._ports = ports
         self._health: Health | None = None
         self._live = 0
+
+    async def follow_terminals(self) -> None:
+        """Show what terminals print between calls, and their ends at once; until cancelled."""
+        async for news in self._ports.toolbox.terminal_news():
+            if news.text:
+                self._session.show(
+                    CallOutput(call_id=news.call_id, text=news.text, terminal=news.terminal),
+                    cause=news.call_id,
+                )
+            if news.ended:
+                await self.look()
 
     async def run(self) -> None:
         """Until cancelled."""

@@ -48,6 +48,7 @@ from tools.types import (
     Outcome,
     OutcomeStatus,
     PathSet,
+    TerminalNews,
     ToolSpec,
 )
 
@@ -129,6 +130,7 @@ class FakeToolbox:
         self.ran: list[tuple[str, Mapping[str, Any]]] = []
         self.behaviour: dict[str, Callable[[Invocation, CallSink], Awaitable[Outcome]]] = {}
         self.live: list[Mapping[str, Any]] = []
+        self.news: asyncio.Queue[TerminalNews] = asyncio.Queue()
         self.closed = False
 
     def schemas(self) -> tuple[ToolSpec, ...]:
@@ -192,6 +194,10 @@ class FakeToolbox:
 
     def terminals(self) -> Sequence[Mapping[str, Any]]:
         return self.live
+
+    async def terminal_news(self) -> AsyncIterator[TerminalNews]:
+        while True:
+            yield await self.news.get()
 
     async def terminal_input(
         self, terminal: str, chars: str, signal: str, size: tuple[int, int] | None

@@ -18,6 +18,7 @@ from agent_tui.engine.commands import (
 )
 from agent_tui.engine.events import (
     CallEnded,
+    CallOutput,
     CallProposed,
     CallStarted,
     Inspected,
@@ -32,7 +33,7 @@ from agent_tui.engine.events import (
 from agent_tui.engine.types import EndReason
 from context.items import NoticeItem, UserItem
 from tests.engine.fakes import Engine, FakeModel, calls, engine, text
-from tools.types import Artifact, CallSink, Invocation, Outcome, OutcomeStatus
+from tools.types import Artifact, CallSink, Invocation, Outcome, OutcomeStatus, TerminalNews
 
 
 async def ask(run: Engine, subject: Subject, **args: str) -> object:
@@ -146,15 +147,23 @@ async def test_terminals_are_followed_to_their_end(tmp_path: Path) -> None:
         run.toolbox.live = [{"id": "t1", "state": "live"}]
         return Outcome(status=OutcomeStatus.YIELDED, text="started", terminal="t1")
 
-    async with engine(tmp_path, calls(("exec_command", {"cmd": "serve"})), text("done")) as run:
+    script = [calls(("exec_command", {"cmd": "serve"})), text("done"), text("done")]
+    async with engine(tmp_path, *script) as run:
         run.toolbox.behaviour["exec_command"] = start
         await finish(run, "go")
         run.send(TerminalInput(terminal="t9", chars="x"))
         await run.wait(Refused)
+        run.toolbox.news.put_nowait(TerminalNews(terminal="t1", call_id="c1.1", text="ready"))
+        shown = await run.wait(CallOutput)
+        assert isinstance(shown, CallOutput) and (shown.terminal, shown.text) == ("t1", "ready")
+        await finish(run, "again", 2)
         run.toolbox.live = [{"id": "t1", "state": "ended", "exit_code": 3}]
+        run.toolbox.news.put_nowait(TerminalNews(terminal="t1", call_id="c1.1", ended=True))
         ended = await run.wait(TerminalChanged, count=2)
     assert isinstance(ended, TerminalChanged)
     assert (ended.state, ended.exit_code, ended.command) == ("ended", 3, "serve")
+    notices = [item.text for item in run.session.fold.log if isinstance(item, NoticeItem)]
+    assert notices == ["Live terminals: t1 (``)"]
 
 
 async def test_a_shutdown_stops_what_runs_and_leaves_a_session_that_goes_on(tmp_path: Path) -> None:
