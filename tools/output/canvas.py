@@ -105,13 +105,15 @@ class Canvas:
         if not feed:
             return
         self.new_line()
+        may_pass = True  # once it passed, what is left has to be written, or a long line comes first
         while rest:
-            if self.row == len(self.lines) - 1 and not self.lines[self.row].length:
+            if may_pass and self.row == len(self.lines) - 1 and not self.lines[self.row].length:
                 rest = self._pass(rest)
             head, feed, rest = rest.partition("\n")
             self.write(head)
             if feed:
                 self.new_line()
+            may_pass = len(head) > LINE_CAP
 
     def _pass(self, text: str) -> str:
         """Emit at once what would scroll off anyway; gives back the rest. The cursor is on a fresh line."""
