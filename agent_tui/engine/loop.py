@@ -5,6 +5,8 @@ state is in the session; what a step needs of others lies in its own module.
 """
 
 import asyncio
+import traceback
+from contextlib import suppress
 
 from agent_tui.engine.asking import ask_question
 from agent_tui.engine.batch import answer_all, run_batch
@@ -85,7 +87,13 @@ class Turn:
             return EndReason.STATE_UNWRITABLE
         except Exception as error:
             self._error = f"{type(error).__name__}: {error}"
+            self._keep_traceback()
             return EndReason.INTERNAL_ERROR
+
+    def _keep_traceback(self) -> None:
+        """Where it went wrong, beside the output of the session, for whoever looks into it."""
+        with suppress(OSError), (self._scope.artifacts / "internal-error.txt").open("a") as file:
+            file.write(f"{self._session.id} {self._session.fold.runs}\n{traceback.format_exc()}\n")
 
     async def _last_words(self, reason: EndReason) -> None:
         """The grace call, where a limit ended the run."""

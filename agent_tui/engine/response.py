@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from agent_tui.engine.batch import skipped
 from agent_tui.engine.compaction import Compactor
-from agent_tui.engine.events import Body, ResponseEnded, StatusChanged, StepStarted
+from agent_tui.engine.events import Body, NoticeRaised, ResponseEnded, StatusChanged, StepStarted
 from agent_tui.engine.fold import step_number
 from agent_tui.engine.framing import budget_of, request_of, view_of
 from agent_tui.engine.inbox import deliver
@@ -54,7 +54,8 @@ class Responder:
         self.error = ""
         self._scope = scope
         self._session = scope.session
-        self._compactor = Compactor(scope, lambda: view_of(scope))
+        self._compactor = Compactor(scope, self._view)
+        self._seen: tuple[tuple[int, str], View] | None = None  # log length and project of the newest view
         self._wake = wake
         self._requests = 0
 
@@ -92,7 +93,7 @@ class Responder:
         step_id = await self._begin_step()
         call = ModelCall(self._scope, step_id, lambda: timeout_s)
         request = replace(
-            request_of(self._scope, view_of(self._scope)),
+            request_of(self._scope, self._view()),
             tool_choice="none",
             max_output_tokens=max_output_tokens,
         )
@@ -102,6 +103,14 @@ class Responder:
             if isinstance(answer, Completed)
             else None
         )
+
+    def _view(self) -> View:
+        """The present view; the same object while the log is the same, since it is asked for often."""
+        fold = self._session.fold
+        key = (len(fold.log), fold.project)
+        if self._seen is None or self._seen[0] != key:
+            self._seen = (key, view_of(self._scope))
+        return self._seen[1]
 
     async def _begin_step(self) -> str:
         number = self._session.fold.steps + 1
@@ -116,7 +125,7 @@ class Responder:
         unfit = await self._compactor.fit()
         if unfit is not None:
             return unfit
-        view = view_of(self._scope)
+        view = self._view()
         tokens = self._scope.meter.tokens(view)
         budget = budget_of(self._scope)
         dear = budget.too_dear(tokens, self._scope.window.reserved_output, self._scope.ports.model.info)
@@ -160,6 +169,8 @@ class Responder:
         response = Response(item=item, calls=tuple(calls), over_budget=over)
         parts: list[ResponseItem | Body] = [] if response.is_empty else [item]
         parts.append(self._ended(item, call, reserved))
+        for why in answer.left_out:  # a bug of ours, never hidden (design a.3)
+            parts.append(NoticeRaised(text=f"left out of the request: {why}", level="error"))
         parts += proposals(step_id, item.calls, calls)
         if over:
             parts += skipped([one for one in calls if one.answer is None], why)

@@ -1,4 +1,5 @@
 import asyncio
+from itertools import pairwise
 from pathlib import Path
 
 from agent_tui.engine.commands import Decide, Interrupt, Submit
@@ -174,3 +175,51 @@ async def test_a_new_process_goes_on_with_the_same_conversation(tmp_path: Path) 
         await again.wait(TurnEnded)
     assert again.model.requests[0].view.units[:2] == run.model.requests[1].view.units
     assert len(again.model.requests[0].view.units) == 4
+
+
+async def test_the_same_requests_go_out_with_and_without_a_store(tmp_path: Path) -> None:
+    requests = []
+    for in_memory in (False, True):
+        root = tmp_path / str(in_memory)
+        root.mkdir()
+        script = [
+            calls(("read_file", {"path": "/a"}), ("exec_command", {"cmd": "x"})),
+            text("one"),
+            text("two"),
+        ]
+        async with engine(root, *script, in_memory=in_memory) as run:
+            run.send(Submit(text="first"))
+            await run.wait(TurnEnded)
+            run.send(Submit(text="second"))
+            await run.wait(TurnEnded, count=2)
+        requests.append([run.model.body(request) for request in run.model.requests])
+    assert requests[0] == requests[1]
+
+
+async def test_requests_only_grow_at_their_end(tmp_path: Path) -> None:
+    script = [calls(("exec_command", {"cmd": str(n)})) for n in range(4)]
+    async with engine(tmp_path, *script, text("done")) as run:
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+    views = [request.view for request in run.model.requests]
+    for earlier, later in pairwise(views):
+        assert later.units[: len(earlier.units)] == earlier.units
+        assert (later.system, later.tools, later.project) == (earlier.system, earlier.tools, earlier.project)
+
+
+async def test_an_internal_error_ends_the_run_with_every_call_answered(tmp_path: Path) -> None:
+    async def fail(invocation: Invocation, sink: CallSink) -> Outcome:
+        raise RuntimeError("a bug")
+
+    script = calls(("exec_command", {"cmd": "a"}), ("exec_command", {"cmd": "b"}))
+    async with engine(tmp_path, script, text("done")) as run:
+        run.toolbox.behaviour["exec_command"] = fail
+        run.send(Submit(text="go"))
+        ended = await run.wait(TurnEnded)
+        assert isinstance(ended, TurnEnded)
+        assert (ended.reason, ended.error) == (EndReason.INTERNAL_ERROR, "RuntimeError: a bug")
+        run.send(Submit(text="again"))
+        await run.wait(TurnEnded, count=2)
+    assert "a bug" in (tmp_path / "internal-error.txt").read_text()
+    first, second = last_results(run.model.requests[1])
+    assert "before the result was known" in first and "Not run" in second
