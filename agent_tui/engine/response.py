@@ -169,8 +169,8 @@ class Responder:
         response = Response(item=item, calls=tuple(calls), over_budget=over)
         parts: list[ResponseItem | Body] = [] if response.is_empty else [item]
         parts.append(self._ended(item, call, reserved))
-        for why in answer.left_out:  # a bug of ours, never hidden (design a.3)
-            parts.append(NoticeRaised(text=f"left out of the request: {why}", level="error"))
+        for unit in answer.left_out:  # a bug of ours, never hidden (design a.3)
+            parts.append(NoticeRaised(text=f"left out of the request: {unit}", level="error"))
         parts += proposals(step_id, item.calls, calls)
         if over:
             parts += skipped([one for one in calls if one.answer is None], why)
