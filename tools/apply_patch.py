@@ -120,8 +120,8 @@ class ApplyPatch:
             return await in_thread(lambda: self._run(invocation), abandon=False, timeout_s=TIMEOUT_S)
         except TimeoutError:
             text = (
-                f"The file system did not answer within {TIMEOUT_S:g} s: the change may or may not be written; "
-                "look at the files before you repeat it"
+                f"The file system did not answer within {TIMEOUT_S:g} s: the change may or may not be "
+                "written; look at the files before you repeat it"
             )
             return Outcome(status=OutcomeStatus.OUTCOME_UNKNOWN, text=text)
 

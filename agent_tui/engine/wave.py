@@ -251,7 +251,7 @@ class Wave:
                 edited=ran.call.edited,
             ),
         ]
-        if ran.outcome.status is OutcomeStatus.YIELDED and ran.outcome.terminal:
+        if ran.call.tool == "exec_command" and ran.outcome.terminal:  # it, or what it left behind, lives on
             bodies.append(
                 TerminalChanged(
                     terminal=ran.outcome.terminal,

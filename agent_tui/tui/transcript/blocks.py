@@ -77,10 +77,14 @@ class Output:
         self._partial = False
 
     def feed(self, text: str) -> None:
-        """Add cleaned text; a piece may end within a line."""
-        pieces = text.split("\n")
+        """Add cleaned text; a piece may end within a line. What follows a `\\r` replaces that line."""
+        first, *others = text.split("\n")
+        pieces = [first, *(piece.rpartition("\r")[2] for piece in others)]
         if self._partial and self.lines:
-            self.lines[-1] = (self.lines[-1] + pieces.pop(0))[:LINE_LIMIT]
+            _, turn, new = pieces.pop(0).rpartition("\r")
+            self.lines[-1] = (new if turn else self.lines[-1] + new)[:LINE_LIMIT]
+        else:
+            pieces[0] = first.rpartition("\r")[2]
         self._partial = pieces[-1] != "" if pieces else self._partial
         if pieces and not self._partial:
             pieces.pop()
