@@ -62,10 +62,10 @@ _TOP_BIT = 1 << 31
 def _import_pyseccomp() -> Any:
     try:
         import pyseccomp
-    except (ImportError, RuntimeError, OSError, AttributeError) as error:
-        raise SandboxError(
-            f"sandbox: libseccomp cannot be loaded ({error}); install it (`libseccomp2` or `libseccomp`)"
-        ) from error
+    except ImportError as error:
+        raise SandboxError("sandbox: the package `pyseccomp` is missing; reinstall agent-tui") from error
+    except (RuntimeError, OSError, AttributeError) as error:
+        raise SandboxError(f"sandbox: libseccomp cannot be loaded: {error}") from error
     return pyseccomp
 
 

@@ -89,6 +89,11 @@ async def test_cancelling_kills(world: World, found: ProbeResult) -> None:
     assert not (world.ws / ".envrc").exists()
 
 
+def own(world: World) -> dict[str, str]:
+    """The environment of the process that passes through: it must find the packages."""
+    return world.environ() | {"PYTHONPATH": os.pathsep.join(sys.path)}
+
+
 def passthrough(world: World, script: str) -> list[str]:
     code = (
         "import sys; from pathlib import Path; from sandbox.policy import Mode, Policy\n"
@@ -105,7 +110,7 @@ def passthrough(world: World, script: str) -> list[str]:
 )
 def test_streams_and_status_pass_through(world: World, found: ProbeResult, script: str, code: int) -> None:
     done = subprocess.run(
-        passthrough(world, script), cwd=ROOT, env=world.environ(), input=b"typed\n", capture_output=True
+        passthrough(world, script), cwd=ROOT, env=own(world), input=b"typed\n", capture_output=True
     )
     assert done.returncode == code, done.stderr
     if "cat" in script:
@@ -119,7 +124,7 @@ def test_a_terminal_is_relayed_and_restored(world: World, found: ProbeResult) ->
         words = passthrough(
             world, "test -t 0 && stty -a | grep -q ' icanon' && read line && echo got $line && exit 4"
         )
-        os.execve(words[0], words, world.environ())
+        os.execve(words[0], words, own(world))
     os.write(master, b"keys\n")
     said = b""
     while True:

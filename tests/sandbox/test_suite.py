@@ -1,5 +1,6 @@
 """Every attack blocked, every honest job done: as root where we are root, and as an ordinary user."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -42,12 +43,24 @@ def start(user: str, base: Path) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
+def start_once(user: str, base: Path, shared: Path) -> dict[str, Any]:
+    """What the driver finds is needed in every worker of a parallel run and made in the first."""
+    kept = shared / f"sandbox-{user}.json"
+    with (shared / f"sandbox-{user}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not kept.exists():
+            kept.write_text(json.dumps(start(user, base)))
+    return dict(json.loads(kept.read_text()))
+
+
 @pytest.fixture(scope="session")
-def started() -> Iterator[dict[str, "Future[dict[str, Any]]"]]:
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, "Future[dict[str, Any]]"]]:
     """Both users at once; their directories have short names, since sockets lie in them."""
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
     bases = {user: Path(tempfile.mkdtemp(prefix="at-", dir="/tmp")) for user in USERS}
     with ThreadPoolExecutor(len(USERS)) as pool:
-        yield {user: pool.submit(start, user, base) for user, base in bases.items()}
+        yield {user: pool.submit(start_once, user, base, shared) for user, base in bases.items()}
     for base in bases.values():
         worlds.remove(base)
 
