@@ -143,7 +143,7 @@ class FakeToolbox:
             "write_file",
             "write_stdin",
         )
-        return tuple(ToolSpec(name=name, description=name, parameters={}) for name in names)
+        return tuple(ToolSpec(name=name, description=name, parameters={"type": "object"}) for name in names)
 
     def check(self, tool: str, arguments: str) -> Arguments | str:
         try:
