@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 from checkpoints.coverage import Gap, size_text
+from checkpoints.gitprocess import GitError
 from checkpoints.objects import FOLDER, LINK
 from checkpoints.snapshot import State
 from checkpoints.states import Entry, Pair, Trees, shown
@@ -12,8 +13,10 @@ from checkpoints.store import Store
 from checkpoints.types import Author, FileChange
 
 COUNT_FILES = 2000  # above it, lines are not counted and renames not looked for
+RENAME_FILES = 300  # above it, renames show as a file that came and one that went
 _COUNT_BYTES = 1 << 20  # without git, larger files are not counted
 _TIMEOUT_S = 8.0
+_COUNT_TIMEOUT_S = 4.0
 
 AuthorOf = Callable[[bytes], Author]
 
@@ -142,13 +145,13 @@ def _counted(
         return {}, {}
     if store.git is None:
         return _counted_here(store, files, with_content), {}
-    answer = store.run_git(
-        [
-            "diff-tree", "-r", "-M", "--numstat", "-z", "--no-ext-diff", "--no-textconv",
-            older.files.hex(), newer.files.hex(),
-        ],
-        timeout_s=_TIMEOUT_S,
-    )  # fmt: skip
+    options = ["-r", "-z", "--numstat", "-M", f"-l{RENAME_FILES}", "--no-ext-diff", "--no-textconv"]
+    try:
+        answer = store.run_git(
+            ["diff-tree", *options, older.files.hex(), newer.files.hex()], timeout_s=_COUNT_TIMEOUT_S
+        )
+    except GitError:
+        return {}, {}  # a checkpoint must not fail for want of line counts
     return _parse_numstat(answer, files)
 
 

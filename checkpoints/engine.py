@@ -97,7 +97,7 @@ class WorkspaceCheckpointer:
         self._lock = threading.Lock()
         self._core: Joined | None = None
         self._presence: Presence | None = None
-        self._aside: Path | None = None
+        self._remarks: list[str] = []
         self._upkeep: Upkeep | None = None
         self._error: CheckpointError | None = None
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoints")
@@ -193,13 +193,20 @@ class WorkspaceCheckpointer:
     def _begin(self) -> None:
         try:
             self._core = self._opened()
-            if self._settle:
-                self._core.recover(complete=False)
+            self._settle_cut(self._core)
             self._core.first_import()
             self._health = self._settled_health(self._core)
         except CheckpointError as error:
             self._error = error
             self._health = Health(state="failed", detail=str(error))
+
+    def _settle_cut(self, core: Joined) -> None:
+        """A rollback that was cut is taken back at once, unless somebody is there to choose."""
+        cut = core.main.journal.cut()
+        if self._settle and core.recover(complete=False) is not None and cut is not None:
+            self._remarks.append(
+                f"a rollback to {cut.target} was cut after {cut.done} of {cut.total} steps and was taken back"
+            )
 
     def _opened(self) -> Joined:
         main = self._open(self._root)
@@ -224,7 +231,8 @@ class WorkspaceCheckpointer:
             core.open(self._progress)
         except DamagedCatalogError:
             core.store.close()
-            self._aside = set_aside(home.directory)
+            aside = set_aside(home.directory)
+            self._remarks.append(f"the older checkpoints were damaged and are gone; they lie in `{aside}`")
             return self._open(root)
         return core
 
@@ -236,9 +244,7 @@ class WorkspaceCheckpointer:
     def _settled_health(self, core: Joined) -> Health:
         if core.main.targeted:
             return Health(state="file_tools_only", detail=core.main.targeted)
-        words = []
-        if self._aside is not None:
-            words.append(f"the older checkpoints were damaged and are gone; they lie in `{self._aside}`")
+        words = list(self._remarks)
         if self._git is None:
             words.append("`git` is not installed or too old: checkpoints are plain copies")
         others = self._presence.others() if self._presence else []

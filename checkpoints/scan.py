@@ -90,6 +90,7 @@ class Scanner:
         """
         walk = _Walk(
             scanner=self,
+            skipped=set(self.skipped),
             keep=keep,
             touched=_by_folder(touched),
             hold=_by_folder(self.hold),
@@ -162,6 +163,7 @@ class _Walk:
     coarse_from: int = 0
     count: int = 0
     exclude: dict[bytes, bytes] = field(default_factory=dict)
+    skipped: set[tuple[int, int]] = field(default_factory=set)
 
     def folder(
         self,
@@ -205,6 +207,8 @@ class _Walk:
         """A nested repository has rules of its own; those of the outer one end at its door."""
         git_dir = git_dir_of(path)
         text = read_text(exclude_file(git_dir)) if git_dir else b""
+        if git_dir is not None:
+            self._skip(git_dir)
         self.exclude[relative] = text
         base = (
             self._rules(relative + b"/.git", self.scanner.above, relative, None)
@@ -212,6 +216,14 @@ class _Walk:
             else self.scanner.above
         )
         return self._rules(relative + b"/.git/info/exclude", base, relative, text) if text else base
+
+    def _skip(self, git_dir: bytes) -> None:
+        """A git directory may lie in the workspace under another name (`--separate-git-dir`)."""
+        try:
+            status = os.stat(git_dir)
+        except OSError:
+            return
+        self.skipped.add((status.st_dev, status.st_ino))
 
     def _rules_of(self, path: bytes, relative: bytes, above: Rules) -> Rules:
         name = relative + b"/" + FILE_NAME
@@ -340,7 +352,7 @@ class _Level:
 
     def _folder(self, name: bytes, status: os.stat_result) -> None:
         scanner = self.walk.scanner
-        if (status.st_dev, status.st_ino) in scanner.skipped:
+        if (status.st_dev, status.st_ino) in self.walk.skipped:
             return
         relative = self._relative(name)
         old = self.old_folders.get(name)

@@ -33,6 +33,7 @@ from checkpoints.types import CheckpointError
 
 PACK_FROM = 400  # new objects in one snapshot; below that loose files are cheaper
 _BUFFER_BYTES = 8 << 20
+_OPEN_FILES = 64
 _CONFIG = """[core]
 \trepositoryformatversion = 0
 \tbare = true
@@ -99,10 +100,31 @@ class Store:
     def put(self, kind: Kind, content: bytes) -> bytes:
         """Store one object as a loose file and return its id; raises OSError."""
         oid = object_id(kind, content)
-        path = self._loose_path(oid)
-        if not os.path.exists(path):
-            self._place(path, loose_file(kind, content), replace=False)
+        self.put_all([(oid, kind, content)])
         return oid
+
+    def put_all(self, objects: Iterable[tuple[bytes, Kind, bytes]], *, synchronised: bool = True) -> None:
+        """Store a few loose files, on disk when it returns if `synchronised`; raises OSError.
+
+        All are written before the first is synchronised: the file system then needs few flushes.
+        """
+        placed: list[tuple[int, str, str]] = []
+        try:
+            for oid, kind, content in objects:
+                path = self._loose_path(oid)
+                if not os.path.exists(path):
+                    placed.append((*self._begin(loose_file(kind, content)), path))
+            for descriptor, _, _ in placed if synchronised else ():
+                os.fdatasync(descriptor)
+            for _, temporary, path in placed:
+                _rename(temporary, path)
+        except OSError:
+            for _, temporary, _ in placed:
+                _unlink(temporary)
+            raise
+        finally:
+            for descriptor, _, _ in placed:
+                os.close(descriptor)
 
     def read(self, oid: bytes, kind: Kind = "blob") -> bytes:
         """The content of an object of that kind; raises DamagedStoreError."""
@@ -142,7 +164,10 @@ class Store:
     # --- refs -------------------------------------------------------------------------------------
 
     def set_ref(self, namespace: str, names: Iterable[str], oid: bytes) -> None:
-        """Point `refs/NAMESPACE/NAME…` at an object, which keeps it alive."""
+        """Point `refs/NAMESPACE/NAME…` at an object, which keeps it alive.
+
+        Not synchronised: the list of checkpoints is, and lost refs are made anew from it.
+        """
         path = self.directory.joinpath("refs", namespace, *map(ref_name, names))
         self._place(os.fspath(path), oid.hex().encode() + b"\n", replace=True)
 
@@ -171,21 +196,28 @@ class Store:
         name = oid.hex()
         return f"{self._objects}/{name[:2]}/{name[2:]}"
 
+    def _begin(self, content: bytes) -> tuple[int, str]:
+        """A new temporary file with that content, and its descriptor."""
+        temporary = f"{self.directory}/tmp/{secrets.token_hex(8)}"
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            view = memoryview(content)
+            while view:
+                view = view[os.write(descriptor, view) :]
+        except OSError:
+            os.close(descriptor)
+            _unlink(temporary)
+            raise
+        return descriptor, temporary
+
     def _place(self, path: str, content: bytes, *, replace: bool) -> None:
-        """Write beside and rename, so that a file is whole or absent; data is on disk before."""
+        """Write beside and rename, so that a file is whole or absent."""
         if not replace and os.path.exists(path):
             return
-        temporary = f"{self.directory}/tmp/{secrets.token_hex(8)}"
+        descriptor, temporary = self._begin(content)
+        os.close(descriptor)
         try:
-            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fdatasync(stream.fileno())
-            try:
-                os.replace(temporary, path)
-            except FileNotFoundError:
-                os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-                os.replace(temporary, path)
+            _rename(temporary, path)
         except OSError:
             _unlink(temporary)
             raise
@@ -249,8 +281,10 @@ class ObjectWriter:
         self._waiting.clear()
 
     def _write_loose(self) -> None:
-        for kind, content in self._waiting:
-            self._store.put(kind, content)
+        is_bulk = len(self._seen) >= PACK_FROM  # without git; a sync for each would take minutes
+        objects = [(object_id(kind, content), kind, content) for kind, content in self._waiting]
+        for start in range(0, len(objects), _OPEN_FILES):
+            self._store.put_all(objects[start : start + _OPEN_FILES], synchronised=not is_bulk)
         self._waiting.clear()
         self._waiting_bytes = 0
 
@@ -298,6 +332,15 @@ class _Pack:
         self._stream.flush()
         os.fsync(self._stream.fileno())
         self._stream.close()
+
+
+def _rename(temporary: str, path: str) -> None:
+    """Into a folder that is made where it is missing."""
+    try:
+        os.replace(temporary, path)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        os.replace(temporary, path)
 
 
 def _unlink(path: str) -> None:

@@ -244,6 +244,21 @@ def test_a_row_names_where_the_users_repositories_stand(root: Path, open_session
     assert shell("git rev-parse HEAD", root)[:7] == new
 
 
+def test_a_git_directory_under_another_name_is_left_alone(root: Path, open_session: OpenSession) -> None:
+    (root / "a").write_text("a")
+    shell("git init -q --separate-git-dir=.store .; git add a; git commit -qm one", root)
+    before = manifest(root)
+    session = open_session()
+    start = session.before().row
+    assert held(session) == {"a"}
+    shell("echo b > a; git commit -qam two", root)
+    session.after()
+    session.rollback(start.id)
+    assert (root / "a").read_text() == "a"
+    assert shell("git log --format=%s", root) == "two\none\n"
+    assert manifest(root).keys() > before.keys()
+
+
 UNREADABLE = """
 import os, sys
 from pathlib import Path

@@ -165,11 +165,12 @@ async def test_a_cut_rollback_is_asked_about_or_taken_back(
     cut = await asks.cut()
     assert cut is not None
     assert (cut.target, cut.done, cut.total) == (start.id, 0, 1)
-    result = await asks.finish_cut(complete=True)
-    assert result is not None
-    assert (root / "a").read_text() == "1"
-    await asks.take(cause(Phase.TURN_START))
     await asks.close()
+    settles = opened(root, state_dir)
+    assert f"a rollback to {start.id} was cut after 0 of 1 steps" in (await settles.ready()).detail
+    assert (root / "a").read_text() == "2"
+    await settles.take(cause(Phase.TURN_START))
+    await settles.close()
 
 
 async def test_the_catalog_of_a_newer_version_is_refused(root: Path, state_dir: Path) -> None:
