@@ -61,12 +61,14 @@ def kill_if_ours(process: Spawned, boot_id: str) -> bool:
 
 
 def _start_ticks(pid: int) -> int:
-    """Field 22 of /proc/PID/stat (proc(5)); the name in field 2 may hold blanks and brackets."""
+    """Field 22 of /proc/PID/stat (proc_pid_stat(5)), -1 for a process that is gone or a zombie; the
+    name in field 2 may hold blanks and brackets."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return -1
-    return int(stat.rpartition(")")[2].split()[19])
+    state, *rest = stat.rpartition(")")[2].split()
+    return -1 if state in ("Z", "X") else int(rest[18])
 
 
 def output_so_far(call: Call) -> str:
