@@ -220,7 +220,9 @@ class Wave:
         before = await self._snapshots.before([again.call], self._step)
         started = self._started(again, first.checkpoint_id, 2)
         stop = self._scope.stop
-        if not await self._scope.session.commit(*before.bodies, started, when=lambda: not stop.now.is_set()):
+        authorised = CallChanged(call_id=again.call.call_id, state=CallState.AUTHORISED)
+        parts = (*before.bodies, authorised, started)
+        if not await self._scope.session.commit(*parts, when=lambda: not stop.now.is_set()):
             return first
         begun = self._scope.session.clock.monotonic()
         outcome = await execute(self._scope, again.call, again.policy, self._timeout_s())
