@@ -90,9 +90,9 @@ class ApplyPatch:
             files=files,
         )
 
-    def plan(self, arguments: Arguments, policy: Policy) -> list[Change]:
+    def _plan(self, arguments: Arguments, policy: Policy, *, learn: bool = False) -> list[Change]:
         """What it would do now. Raises `PatchError`."""
-        planner = Planner(policy, self._versions)
+        planner = Planner(policy, self._versions, learn=learn)
         if "patch" not in arguments:
             every = arguments.get("all", False)
             return planner.replace(arguments["path"], arguments["old"], arguments["new"], every=every)
@@ -101,7 +101,7 @@ class ApplyPatch:
     def preview(self, arguments: Arguments, policy: Policy) -> str:
         """The diff of what it would write, or why it would be refused."""
         try:
-            changes = self.plan(arguments, policy)
+            changes = self._plan(arguments, policy)
         except PatchError as error:
             return f"this patch would be refused: {error}\n"
         return "".join(change.difference(policy).text for change in changes)
@@ -109,7 +109,7 @@ class ApplyPatch:
     def predict(self, arguments: Arguments, policy: Policy) -> Mapping[str, tuple[str, str]]:
         """Path → hash before and hash intended, '' for no file; empty when it would be refused."""
         try:
-            changes = self.plan(arguments, policy)
+            changes = self._plan(arguments, policy)
         except PatchError:
             return {}
         return {path: hashes for change in changes for path, hashes in _hashes(change, policy)}
@@ -128,7 +128,7 @@ class ApplyPatch:
     def _run(self, invocation: Invocation) -> Outcome:
         policy = invocation.policy
         try:
-            changes = self.plan(invocation.arguments, policy)
+            changes = self._plan(invocation.arguments, policy, learn=True)
             _check_allowed(changes, policy)
             commit(changes)
         except PatchError as error:

@@ -56,7 +56,7 @@ def build_toolbox(
     """All tools of a session. `artifacts` is the directory of its stored output: ids of terminals go
     on from what is found there. Workspace and further roots come with the policy of each call."""
     artifacts.mkdir(parents=True, exist_ok=True, mode=0o700)
-    terminals, versions = Terminals(artifacts), Versions()
+    terminals, versions = Terminals(artifacts), Versions(artifacts / "versions.jsonl")
     room = CommandRoom(
         probe=probe,
         terminals=terminals,

@@ -1,8 +1,10 @@
 """`search_files`: lines that match a pattern, sorted, bounded, and counted where they are not shown."""
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from sandbox.policy import Policy
 from sandbox.survey import is_env_file
@@ -121,6 +123,8 @@ class SearchFiles:
         try:
             async for hit in search(query, self._find_ripgrep()):
                 path = query.directory / hit.path
+                if not _is_in_place(path):  # a link took the place of a directory meanwhile
+                    continue
                 if policy.mask_env_files and is_env_file(path.name) and path not in policy.readable:
                     masked.add(hit.path)
                     continue
@@ -130,6 +134,11 @@ class SearchFiles:
         except SearchError as error:
             return Outcome(status=OutcomeStatus.FAILED, text=f"Not searched: {error}")
         return _outcome(found, note, sorted(masked))
+
+
+def _is_in_place(path: Path) -> bool:
+    """Whether no link leads to it."""
+    return Path(os.path.realpath(path)) == path
 
 
 def _shortened(hit: Hit) -> str:

@@ -1,6 +1,8 @@
 """Which version of a file the model knows, so that an edit of another one is noticed."""
 
 import hashlib
+import json
+import threading
 from collections import OrderedDict
 from pathlib import Path
 
@@ -9,28 +11,64 @@ KEPT_FILES = 4_096
 
 
 class Versions:
-    """For each file the hash of what was last read or written by a tool, and mostly the content."""
+    """For each file the hash of what was last read or written by a tool, and mostly the content.
 
-    def __init__(self) -> None:
+    The hashes outlive the process: while a session is closed is when files change most.
+    """
+
+    def __init__(self, journal: Path) -> None:
+        self._journal = journal
         self._known: OrderedDict[Path, tuple[str, bytes | None]] = OrderedDict()
         self._size = 0
+        self._lock = threading.Lock()  # reads note from threads of their own
+        self._read_journal()
+
+    def _read_journal(self) -> None:
+        try:
+            lines = self._journal.read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return
+        for line in lines:
+            try:
+                name, digest = json.loads(line)
+            except ValueError:  # the process died while it wrote this line
+                continue
+            self._known[Path(name)] = (digest, None)
 
     def note(self, path: Path, data: bytes) -> None:
         """The model knows this content now."""
-        self.forget(path)
-        self._known[path] = (sha256(data), data)
+        digest = sha256(data)
+        with self._lock:
+            is_new = self._known.get(path, ("", None))[0] != digest
+            self._keep(path, digest, data)
+            if is_new:
+                self._record(path, digest)
+
+    def forget(self, path: Path) -> None:
+        """The file is gone."""
+        with self._lock:
+            if path in self._known:
+                self._drop(path)
+                self._record(path, "")
+
+    def _record(self, path: Path, digest: str) -> None:
+        with self._journal.open("a", encoding="utf-8") as file:
+            file.write(json.dumps([str(path), digest]) + "\n")
+
+    def _keep(self, path: Path, digest: str, data: bytes) -> None:
+        self._drop(path)
+        self._known[path] = (digest, data)
         self._size += len(data)
-        for other, (digest, content) in list(self._known.items()):
+        for other, (kept, content) in list(self._known.items()):
             if self._size <= KEPT_BYTES:
                 break
             if content is not None:
                 self._size -= len(content)
-                self._known[other] = (digest, None)
+                self._known[other] = (kept, None)
         if len(self._known) > KEPT_FILES:
-            self.forget(next(iter(self._known)))
+            self._drop(next(iter(self._known)))
 
-    def forget(self, path: Path) -> None:
-        """The file is gone."""
+    def _drop(self, path: Path) -> None:
         old = self._known.pop(path, None)
         if old is not None and old[1] is not None:
             self._size -= len(old[1])
@@ -38,7 +76,7 @@ class Versions:
     def differs(self, path: Path, data: bytes) -> bool:
         """Whether the model knows another content of the file."""
         known = self._known.get(path)
-        return known is not None and known[0] != sha256(data)
+        return known is not None and known[0] not in ("", sha256(data))
 
     def content(self, path: Path) -> bytes | None:
         """What the model knows; None when it was not kept."""

@@ -309,12 +309,26 @@ async def test_a_file_changed_since_it_was_read_is_refused_once_with_the_differe
     await room.call("read_file", path="a.txt")
     path.write_text("one\ntwo\nTHREE\n")
     wanted = update("a.txt", "@@", "-one", "+ONE")
+    arguments = room.check("apply_patch", patch=wanted)
+    assert "would be refused" in room.toolbox.preview("apply_patch", arguments, room.policy)
+    assert room.toolbox.predict("apply_patch", arguments, room.policy) == {}
     text = await refused(room, wanted)
     assert "-three\n+THREE" in text
     await applied(room, wanted)
     path.unlink()
     path.write_text("other\n")
     assert "changed by something else" in await refused(room, patch("*** Delete File: a.txt"))
+
+
+async def test_what_was_read_is_known_after_a_restart(room: Room, tmp_path: Path) -> None:
+    path = room.write("a.txt", "one\n")
+    await room.call("read_file", path="a.txt")
+    path.write_text("one\ntwo\n")
+    again = Room(tmp_path)
+    wanted = update("a.txt", "@@", "-one", "+ONE")
+    assert "since you last saw it; read it again" in await refused(again, wanted)
+    await again.call("read_file", path="a.txt")
+    await applied(again, wanted)
 
 
 async def test_the_plain_form_replaces_exactly_one_place(room: Room) -> None:

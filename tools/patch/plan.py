@@ -50,11 +50,15 @@ class Change:
 
 
 class Planner:
-    """Applies sections to an overlay of the disk. Nothing is written; raises `PatchError`."""
+    """Applies sections to an overlay of the disk. Nothing is written; raises `PatchError`.
 
-    def __init__(self, policy: Policy, versions: Versions) -> None:
+    `learn`: the refusal reaches the model, so that it knows the file as it is from then on.
+    """
+
+    def __init__(self, policy: Policy, versions: Versions, *, learn: bool) -> None:
         self._policy = policy
         self._versions = versions
+        self._learn = learn
         self._changes: dict[Path, Change] = {}
 
     @property
@@ -153,11 +157,12 @@ class Planner:
             raise PatchError(f"cannot {verb} `{text_path}`: it exists already; update it instead")
 
     def _must_be_known(self, path: Path, content: Content, text_path: str) -> None:
-        """Refuse to change what the model has last seen otherwise; from now on it knows."""
+        """Refuse to change what the model has last seen otherwise."""
         if not self._versions.differs(path, content.data):
             return
         known = self._versions.content(path)
-        self._versions.note(path, content.data)
+        if self._learn:
+            self._versions.note(path, content.data)
         told = "read it again"
         if known is not None:
             name = shown(path, self._policy)
