@@ -16,7 +16,6 @@ from agent_tui.config.options import OPTIONS
 from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, choose, provider_table
 from agent_tui.errors import UsageError
 from agent_tui.models.catalog import CatalogError, find_provider, provider_names
-from checkpoints import doctor as checkpoints
 from sandbox.policy import Mode
 from sandbox.probe import probe
 
@@ -142,12 +141,6 @@ def _checkpoints(settings: Settings) -> Iterator[Check]:
     from checkpoints.doctor import examine as examine_checkpoints
 
     for finding in examine_checkpoints(settings.workspace, settings.state_dir):
-        status: Literal["ok", "warning"] = "ok" if finding.ok else "warning"
-        yield Check(name="checkpoints", status=status, detail=finding.detail, fix=finding.fix)
-
-
-def _checkpoints(settings: Settings) -> Iterator[Check]:
-    for finding in checkpoints.examine(settings.workspace, settings.state_dir):
         status: Literal["ok", "warning"] = "ok" if finding.ok else "warning"
         yield Check(name="checkpoints", status=status, detail=finding.detail, fix=finding.fix)
 

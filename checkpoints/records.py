@@ -89,7 +89,7 @@ class SessionRecords:
             await self._connection.execute_insert(f"INSERT INTO records VALUES {rows}", values)
         except sqlite3.IntegrityError as error:
             raise RecordsError(f"{self._name} was written by another process; resume it anew") from error
-        except (aiosqlite.Error, OSError) as error:
+        except (aiosqlite.Error, OSError, ValueError) as error:  # aiosqlite: ValueError once it is closed
             raise RecordsError(f"{self._name} cannot be written: {error}") from error
         self._last += len(records)
         return self._last

@@ -288,9 +288,10 @@ def test_a_reader_that_goes_away_ends_the_run(program: Program, model_server: Mo
     process.stdin.close()
     process.stdout.readline()
     process.stdout.close()
-    assert process.wait(timeout=15) == 141
-    assert "Traceback" not in process.stderr.read()
+    said = process.stderr.read()
     process.stderr.close()
+    assert process.wait(timeout=15) == 141
+    assert "Traceback" not in said
 
 
 def test_kill_between_call_and_result_then_resume_answers_once(
