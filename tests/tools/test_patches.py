@@ -223,6 +223,7 @@ async def test_a_link_out_of_the_roots_is_a_path_outside(room: Room, tmp_path: P
         ["*** Add File: a.txt", "+x"],
         ["*** Update File: b.txt", "*** Move to: c.txt", "@@", "-b", "+x"],
         ["*** Delete File: nowhere.txt"],
+        ["*** Update File: b.txt", "*** Move to: gone.txt"],
         ["*** Update File: closed/f.txt", "@@", "-f", "+x"],
         ["*** Add File: file.txt/below", "+x"],
     ],

@@ -111,6 +111,8 @@ class Planner:
         source = name_of(section.path, self._policy)
         target = name_of(section.move_to, self._policy)
         self._must_be_free(target, section.move_to, "move to")
+        if target in self._changes:
+            raise PatchError(f"cannot move to `{section.move_to}`: the patch deletes it; use two patches")
         if not section.hunks:
             before = self._entry(source, section.path)
             self._changes[target] = Change(
