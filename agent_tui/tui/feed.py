@@ -156,7 +156,7 @@ class Feed:
     def _step_started(self, body: events.StepStarted) -> None:
         self._close_text()
         self.state.step = body.number
-        self.state.retry = None
+        self.state.retry, self.state.activity = None, "thinking"
 
     def _reasoned(self, body: events.ReasoningStreamed) -> None:
         if self._reasoning is None:
@@ -164,7 +164,7 @@ class Feed:
             self.add(self._reasoning)
         self._reasoning.text += body.text
         self.touch(self._reasoning)
-        self.state.retry = None
+        self.state.retry, self.state.activity = None, "thinking"
 
     def _streamed(self, body: events.TextStreamed) -> None:
         if self._reasoning is not None and self._reasoning.live:
@@ -174,9 +174,11 @@ class Feed:
                 return
             self._answer = blocks.Answer(live=True, at=self._at)
             self.add(self._answer)
-        self._answer.text = self._answer.text[: body.offset] + body.text
+        if body.offset < len(self._answer.text):  # the step is answered again after a retry
+            self._answer.text = self._answer.text[: body.offset]
+        self._answer.text += body.text
         self.touch(self._answer)
-        self.state.retry = None
+        self.state.retry, self.state.activity = None, "answering"
 
     def _end_reasoning(self, seconds: float, tokens: int) -> None:
         block = self._reasoning

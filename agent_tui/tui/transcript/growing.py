@@ -13,8 +13,13 @@ class Growing:
         self._closed: list[Line] = []
         self._offset = 0  # characters of the text that are in closed blocks
 
+    @property
+    def closed(self) -> list[Line]:
+        """Lines that do not change any more."""
+        return self._closed
+
     def update(self, text: str) -> list[Line]:
-        """All lines of `text`, which begins with the text of the last update."""
+        """The lines after `closed`, once `text`, which begins with that of the last update, is taken in."""
         tail = text[self._offset :]
         blocks = markdown.blocks(tail)
         for block in blocks[:-1]:
@@ -22,8 +27,7 @@ class Growing:
         if len(blocks) > 1:
             self._offset += blocks[-1].start
         last = markdown.lines_of(blocks[-1].tokens, self.look) if blocks else []
-        gap = [BLANK] if self._closed and last else []
-        return [*self._closed, *gap, *last]
+        return [BLANK, *last] if self._closed and last else last
 
     def _add(self, rows: list[Line]) -> None:
         if self._closed and rows:

@@ -57,7 +57,7 @@ class Transcript(Widget, can_focus=True):
         self._top = (0, 0)  # block and row at the top of the view, when not following
         self._screen: list[Strip] = []
         self._cache: OrderedDict[int, tuple[int, int, list[Strip]]] = OrderedDict()
-        self._growing: dict[int, Growing] = {}
+        self._growing: dict[int, tuple[Growing, list[Strip]]] = {}
 
     # --- content -------------------------------------------------------------------------------
 
@@ -103,6 +103,8 @@ class Transcript(Widget, can_focus=True):
             self._cache.move_to_end(key)
             return kept[2]
         look = self._look(width)
+        if isinstance(block, Answer) and block.live and index != self.picked:
+            return self._live_rows(index, block, look)
         lines = self._picked_lines(index, look) if index == self.picked else self._lines(block, look)
         if index and lines and not block.tight:
             lines = [(), *lines]
@@ -114,13 +116,22 @@ class Transcript(Widget, can_focus=True):
         return rows
 
     def _lines(self, block: Block, look: Look) -> list[Line]:
-        if not (isinstance(block, Answer) and block.live):
-            self._growing.pop(id(block), None)
-            return render.render(block, look)
-        growing = self._growing.get(id(block))
-        if growing is None or growing.look.width != look.width:
-            growing = self._growing[id(block)] = Growing(look)
-        return growing.update(block.text)
+        self._growing.pop(id(block), None)
+        return render.render(block, look)
+
+    def _live_rows(self, index: int, block: Answer, look: Look) -> list[Strip]:
+        """A growing answer: what is closed was painted before, only the rest is painted again."""
+        kept = self._growing.get(id(block))
+        if kept is None or kept[0].look.width != look.width:
+            gap = [()] if index and not block.tight else []
+            kept = self._growing[id(block)] = (Growing(look), paint.strips(gap, look.width, self._theme()))
+        growing, painted = kept
+        done = len(painted) - (1 if index and not block.tight else 0)
+        last = growing.update(block.text)
+        painted += paint.strips(growing.closed[done:], look.width, self._theme())
+        rows = painted + paint.strips(last, look.width, self._theme())
+        self._cache[id(block)] = (block.revision, look.width, rows)
+        return rows
 
     def _picked_lines(self, index: int, look: Look) -> list[Line]:
         first, *rest = self._lines(self.blocks[index], replace(look, width=look.width - 2)) or [()]
