@@ -27,9 +27,7 @@ _VERBS = _names("""
     terraform systemctl apt apt-get dnf yum brew conda bundle gem composer rustup nix
 """)
 _BUILDERS = _names("make gmake ninja mvn gradle just task rake invoke nox tox")
-_DESTROYERS = _names(
-    "rm rmdir dd shred mkfs wipefs truncate chmod chown chgrp mv ln install kill pkill"
-)
+_DESTROYERS = _names("rm rmdir dd shred mkfs wipefs truncate chmod chown chgrp mv ln install kill pkill")
 _VERSION = re.compile(r"(?<=[a-z])[\d.]+\Z")  # `python3.12`
 _STDIN = frozenset(["-", "-s", "-i", "-l", "-il", "/dev/stdin"])
 
@@ -98,7 +96,6 @@ def _verb_breadth(program: str, arguments: tuple[str, ...], wild: list[int]) -> 
     if unnamed or (wild and (wild[0] == 0 or arguments[0].startswith("-"))):
         return f"`{program}` does too many things; name the subcommand"
     return ""
-
 
 
 def widenings(pattern: str) -> tuple[str, ...]:

@@ -1,11 +1,11 @@
 """`rules.toml`: saved rules beside the configuration, read whole and written atomically.
 
-    [[rule]]
-    action = "allow"                # or "ask", "deny"
-    run = "make publish INDEX=staging"   # or line, edit, read, write, host, tool
-    workspace = "/home/me/src/shop" # without it: in every workspace
-    directory = "/home/me/src/shop"
-    grant = "network"               # beyond the sandbox; with grant_detail for a path
+[[rule]]
+action = "allow"                # or "ask", "deny"
+run = "make publish INDEX=staging"   # or line, edit, read, write, host, tool
+workspace = "/home/me/src/shop" # without it: in every workspace
+directory = "/home/me/src/shop"
+grant = "network"               # beyond the sandbox; with grant_detail for a path
 """
 
 import contextlib
