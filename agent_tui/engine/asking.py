@@ -45,6 +45,7 @@ async def ask_approvals(scope: Scope, asked: list[ApprovalAsked]) -> dict[str, A
                         by="person",
                     )
                 )
+        await scope.session.settle(*_goes_on(scope))
         raise
     await scope.session.commit(*_goes_on(scope))
     return decided
@@ -60,6 +61,7 @@ async def ask_question(scope: Scope, question: QuestionAsked) -> str | None:
     except StoppedError:
         if question.question_id in fold.questions:
             await scope.session.settle(QuestionAnswered(question_id=question.question_id, text=None))
+        await scope.session.settle(*_goes_on(scope))
         raise
     await scope.session.commit(*_goes_on(scope))
     return answer

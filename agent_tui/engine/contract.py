@@ -54,6 +54,7 @@ class Contract:
     async def _verify(self, command: str) -> str:
         """Run the command; what to tell the model when it does not pass."""
         outcome = await run_to_end(self._scope, self._wave, command, "contract")
+        self._scope.stop.check()
         if outcome.status is OutcomeStatus.SUCCEEDED and outcome.exit_code in (None, 0):
             return ""
         text = (

@@ -8,7 +8,7 @@ from agent_tui.engine.report import last_check, names, summary
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Part
 from agent_tui.engine.snapshots import Snapshots
-from agent_tui.engine.states import task_after
+from agent_tui.engine.states import StateError, task_after
 from agent_tui.engine.types import END_FACTS, EndReason
 from checkpoints.records import RecordsError
 from context.items import NoticeItem
@@ -32,6 +32,12 @@ async def end_run(
     except RecordsError as failure:
         reason = EndReason.STATE_UNWRITABLE
         await session.settle(*_last_parts(scope, reason, text, error or str(failure)))
+        return reason
+    except StateError as failure:
+        # Our own bug; the run ends all the same, or a front end would wait for ever.
+        reason = EndReason.INTERNAL_ERROR
+        *_, end = _last_parts(scope, reason, text, error or str(failure))
+        await session.settle(end)
         return reason
     return reason if done else None
 

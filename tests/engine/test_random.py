@@ -28,7 +28,7 @@ from agent_tui.engine.types import Budgets, Decision, EndReason, InputKind
 from agent_tui.models.base import ErrorKind, ModelError
 from context.units import read_log
 from tests.engine.fakes import Engine, Step, calls, engine, failed, text
-from tools.types import CallSink, Invocation, Outcome, OutcomeStatus
+from tools.types import CallSink, Grant, Invocation, Outcome, OutcomeStatus
 
 SCRIPTS = int(os.environ.get("AGENT_TUI_RANDOM_SCRIPTS", "120"))
 GROUP = 20
@@ -112,7 +112,12 @@ async def play(root: Path, seed: int) -> Engine:
             await asyncio.sleep(0)
         except asyncio.CancelledError:
             return Outcome(status=OutcomeStatus.INTERRUPTED, text="half")
-        return Outcome(status=status, text=str(rng.random()), exit_code=int(status is OutcomeStatus.FAILED))
+        return Outcome(
+            status=status,
+            text=str(rng.random()),
+            exit_code=int(status is OutcomeStatus.FAILED),
+            denied_grant=rng.choice((Grant.NONE, Grant.NONE, Grant.NETWORK)),
+        )
 
     async with run:
         for tool in ("exec_command", "write_file", "ask_exec"):
@@ -134,6 +139,7 @@ def check(run: Engine) -> None:
     ends = run.bodies(TurnEnded)
     assert starts == [end.run_id for end in ends]
     assert [end.error for end in ends if end.reason is EndReason.INTERNAL_ERROR] == []
+    assert all(run.session.fold.states.of("run", run_id) == "ended" for run_id in starts)
     assert all(end.sentence for end in ends)
     reading = read_log(run.session.fold.log)
     assert reading.incomplete == () and reading.orphans == ()
