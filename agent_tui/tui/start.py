@@ -1,0 +1,301 @@
+"""What is asked before a session exists: which model, whether to trust, what without a sandbox (3.1).
+
+Each function runs one small screen and returns plain data; the command line acts on it. None of
+these screens has an editor, so nothing that is typed can end up in a message.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
+
+from agent_tui.tui import themes
+from agent_tui.tui.driver import AgentDriver
+from agent_tui.tui.screens.view import Body
+from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, line, ruled, untrusted, wrap
+from agent_tui.tui.widgets.pane import Pane
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One row; `value` is what is returned."""
+
+    key: str
+    label: str
+    note: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """A screen of facts and options; `preselected` is an index, -1 for none."""
+
+    place: str
+    branch: str = ""
+    heading: str
+    warning: bool = False
+    facts: Sequence[tuple[str, str]] = ()
+    question: str = ""
+    options: Sequence[Option] = ()
+    below: Sequence[str] = ()
+    health: Sequence[tuple[str, str]] = ()  # "Sandbox", "ok    commands write …"
+    keys: str = ""
+    foot: str = ""
+    preselected: int = -1
+    extra: str = ""  # a key that takes the picked option and returns it with a `+`
+
+
+class SheetApp(App[str], inherit_bindings=False):
+    """Shows one sheet."""
+
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = []
+    CSS = "Screen { background: $background; color: $foreground; } Pane { height: 1; }"
+
+    def __init__(self, sheet: Sheet, theme: str = "dark") -> None:
+        super().__init__(driver_class=AgentDriver)
+        self._sheet = sheet
+        self._at = sheet.preselected
+        self._theme_name = theme
+        for each in themes.toolkit_themes():
+            self.register_theme(each)
+        self.theme = f"agent-{theme}"
+
+    def compose(self) -> ComposeResult:
+        self._body = Body(self._theme_name)
+        self._rule = Pane(theme=self._theme_name)
+        self._foot = Pane(theme=self._theme_name)
+        yield self._body
+        yield self._rule
+        yield self._foot
+
+    def on_mount(self) -> None:
+        self._draw()
+
+    def on_resize(self) -> None:
+        self.call_later(self._draw)
+
+    def _draw(self) -> None:
+        width = self.size.width
+        self._body.show(sheet_lines(self._sheet, self._at, width))
+        self._rule.show([ruled((), (Span(self._sheet.keys, "muted"),), width, "─")])
+        self._foot.show([clip([Span(f"  {self._sheet.foot}", "muted")], width)])
+
+    def on_key(self, event: events.Key) -> None:
+        options = self._sheet.options
+        character = event.character or ""
+        if event.key in ("ctrl+c", "escape"):
+            self.exit("")
+        elif event.key in ("up", "down", "j", "k"):
+            step = 1 if event.key in ("down", "j") else -1
+            self._at = (
+                (self._at + step) % len(options) if self._at >= 0 else (0 if step > 0 else len(options) - 1)
+            )
+            self._draw()
+        elif event.key == "enter" and self._at >= 0:
+            self.exit(options[self._at].value)
+        elif character and character == self._sheet.extra and self._at >= 0:
+            self.exit(options[self._at].value + "+")
+        else:
+            chosen = next((option for option in options if option.key == character), None)
+            if chosen is not None:
+                self.exit(chosen.value)
+
+
+def sheet_lines(sheet: Sheet, at: int, width: int) -> list[Line]:
+    """The body of a sheet."""
+    head = [Span("  "), Span("agent-tui", "strong"), Span("  "), *untrusted(sheet.place, strict=True)]
+    if sheet.branch:
+        head += [Span("  branch "), *untrusted(sheet.branch, strict=True)]
+    lead: Line = (Span("! ", "attention"),) if sheet.warning else line("  ")
+    rows: list[Line] = [
+        clip(head, width),
+        BLANK,
+        *wrap([Span(sheet.heading, "strong")], width, first=lead, rest=line("  ")),
+        BLANK,
+    ]
+    label_width = max((len(label) for label, _ in sheet.facts), default=0) + 3
+    for label, text in sheet.facts:
+        first = line("    ", *untrusted(f"{label:<{label_width}} ", "muted", strict=True))
+        rows += wrap(untrusted(text, strict=True), width, first=first, rest=line(" " * (label_width + 5)))
+    rows += [BLANK] if sheet.facts else []
+    rows += wrap([Span(sheet.question)], width, first=line("  "), rest=line("  "))
+    rows += [BLANK] if sheet.question else []
+    labels = max((len(option.label) for option in sheet.options), default=0)
+    for index, option in enumerate(sheet.options):
+        mark = Span("  > " if index == at else "    ", "accent")
+        first = (
+            mark,
+            Span(f"{option.key}  ", "accent"),
+            *untrusted(f"{option.label:<{labels}}  ", "strong" if index == at else "text"),
+        )
+        rows += wrap(untrusted(option.note, "muted"), width, first=first, rest=line(" " * (9 + labels))) or [
+            first
+        ]
+    rows += [BLANK, *(line(Span("    " + text, "muted")) for text in sheet.below)] if sheet.below else []
+    rows += [BLANK] if sheet.health else []
+    rows += [clip(line(Span(f"  {label:<9} ", "muted"), text), width) for label, text in sheet.health]
+    return rows
+
+
+def ask(sheet: Sheet, theme: str = "dark") -> str:
+    """Show a sheet on this terminal; the value chosen, empty when the person left."""
+    return SheetApp(sheet, theme).run() or ""
+
+
+# --- the three sheets ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundModel:
+    """A model that could be used at once."""
+
+    name: str  # PROVIDER/MODEL
+    where: str  # the variable that holds its key, or the address of a local server
+    window: str = ""
+    price: str = ""
+
+
+def model_sheet(
+    place: str, found: Sequence[FoundModel], *, keys: Sequence[str], ports: Sequence[int], branch: str = "",
+    health: Sequence[tuple[str, str]] = (),
+) -> Sheet:  # fmt: skip
+    """First start. Values: a model's name (with `+`: keep as default), `key`, `address`, `demo`,
+    `file`, empty for quit."""
+    if not found:
+        return Sheet(
+            place=place,
+            branch=branch,
+            heading="No model is set up.",
+            facts=[
+                ("Keys in the environment", "none of " + ", ".join(keys)),
+                ("Local servers", f"none answered (ports {', '.join(map(str, ports))})"),
+            ],
+            question="Choose how to begin. Nothing leaves this machine before you do.",
+            options=[
+                Option(
+                    key="1",
+                    label="Enter a key",
+                    note="for this session only, or name a variable to read",
+                    value="key",
+                ),
+                Option(
+                    key="2",
+                    label="Enter an address",
+                    note="of a server, such as http://127.0.0.1:8000/v1",
+                    value="address",
+                ),
+                Option(
+                    key="3",
+                    label="Try the demo",
+                    note="scripted model, no key, no network, on a copy",
+                    value="demo",
+                ),
+                Option(
+                    key="4",
+                    label="Show the file",
+                    note="where a model is set, with three short examples",
+                    value="file",
+                ),
+                Option(key="5", label="Quit"),
+            ],
+            health=health,
+            keys="1–5 or ↑ ↓ and Enter",
+            foot="agent-tui doctor checks everything in detail",
+        )
+    options = [
+        Option(
+            key=str(number),
+            label=model.name,
+            note=f"{model.where:<20} {model.window:>5}  {model.price}".rstrip(),
+            value=model.name,
+        )
+        for number, model in enumerate(found[:7], 1)
+    ]
+    options.append(Option(key=str(len(options) + 1), label="Another model or address", value="address"))
+    options.append(
+        Option(key=str(len(options) + 1), label="Try the demo", note="no key, no network", value="demo")
+    )
+    below = (
+        "Keys are read from the environment and never stored.",
+        "Prices are per million tokens, in / out.",
+    )
+    return Sheet(
+        place=place,
+        branch=branch,
+        heading="Choose a model. Found:",
+        options=[*options, Option(key="q", label="Quit")],
+        below=below,
+        health=health,
+        preselected=0,
+        extra="d",
+        keys="Enter use once · d use and keep as default · q quit",
+        foot="settings file: ~/.config/agent-tui/config.toml",
+    )
+
+
+def trust_sheet(place: str, files: Sequence[tuple[str, Sequence[str]]], *, branch: str = "") -> Sheet:
+    """A directory with settings of its own. Values: `not_now`, `trust`, `view`, empty for quit."""
+    facts = [
+        (name if index == 0 else "", effect)
+        for name, effects in files
+        for index, effect in enumerate(effects)
+    ]
+    return Sheet(
+        place=place,
+        branch=branch,
+        heading="This directory brings its own settings. They are off until you trust them.",
+        facts=facts,
+        options=[
+            Option(
+                key="n",
+                label="Not now",
+                note="work here without these settings; ask again if they change",
+                value="not_now",
+            ),
+            Option(
+                key="t",
+                label="Trust",
+                note="use them; ask again if one of these files changes",
+                value="trust",
+            ),
+            Option(key="v", label="View", note="read the files first", value="view"),
+            Option(key="q", label="Quit"),
+        ],
+        below=("Commands run in the sandbox either way.",),
+        preselected=0,
+        keys="n · t · v · q, or ↑ ↓ and Enter",
+        foot=f"sha-256 of the {len(files)} files is kept in your state directory, nothing here",
+    )
+
+
+def sandbox_sheet(place: str, *, what: str, fix: str, branch: str = "") -> Sheet:
+    """No sandbox here. Values: `ask_each`, `look_only`, empty for quit."""
+    return Sheet(
+        place=place,
+        branch=branch,
+        heading="The sandbox cannot start on this machine.",
+        warning=True,
+        facts=[
+            ("what", what),
+            ("means", "each command would run as you: your files, your keys, the network"),
+            ("fix", fix),
+            ("or", "start in a container and say so:  agent-tui -s off"),
+        ],
+        options=[
+            Option(key="1", label="Ask for each command, without a sandbox", value="ask_each"),
+            Option(
+                key="2",
+                label="Look only",
+                note="reading and planning, no commands, no edits",
+                value="look_only",
+            ),
+            Option(key="3", label="Quit and fix it"),
+        ],
+        health=[("Undo", "ok    checkpoints are kept outside your project")],
+        keys="1–3 or ↑ ↓ and Enter",
+        foot="agent-tui doctor shows each part that works",
+    )
