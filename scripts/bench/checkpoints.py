@@ -124,7 +124,9 @@ def make_tree(root: Path, count: int, rng: random.Random) -> None:
         "GIT_COMMITTER_EMAIL": "b@b",
     }
     for command in (["init", "-q", "."], ["add", "-A"], ["commit", "-q", "-m", "one"]):
-        subprocess.run(["git", *command], cwd=root, check=True, env=environment() | identity)
+        subprocess.run(
+            ["git", "-c", "gc.auto=0", *command], cwd=root, check=True, env=environment() | identity
+        )
 
 
 def git_status(root: Path) -> float:
