@@ -18,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from agent_tui.engine.commands import Submit
-from agent_tui.engine.events import ResponseEnded, TurnEnded
+from agent_tui.engine.events import ResponseEnded, TurnStarted
 from agent_tui.engine.types import Budgets
 from tests.engine.fakes import calls, engine, text
 from tools.types import CallSink, Invocation, Outcome, OutcomeStatus
@@ -50,9 +50,8 @@ async def measure(root: Path, steps: int) -> tuple[list[float], list[int]]:
     async with engine(root, *script, text("done"), clock=WallClock(), budgets=budgets) as run:
         run.toolbox.behaviour["exec_command"] = work
         run.send(Submit(text="go"))
-        while not run.bodies(TurnEnded):
-            run._changed.clear()
-            await run._changed.wait()
+        await run.wait(TurnStarted)
+        await run.idle()  # scanning what was seen would grow with it
         assert len(run.bodies(ResponseEnded)) == steps + 1
         written = [record async for record in run.records.read()]
     seconds = [1000 * (after - before) for before, after in pairwise(times)]
