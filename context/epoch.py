@@ -20,6 +20,7 @@ from context.evict import (
 )
 from context.facts import CallFact
 from context.guard import Guard
+from context.history import history_text
 from context.items import CompactionItem, Item, Replacement, ResponseItem, UserItem
 from context.ledger import Sources, build_ledger
 from context.shrink import describe, shrink
@@ -28,6 +29,7 @@ from context.view import ExchangeUnit, FinalUnit, SummaryUnit, Unit, UserUnit, V
 
 SUMMARY_TITLE = "\n\n# Summary of the hidden part\n"
 SUMMARY_SHARE = 0.04  # of the input budget, the most a summary may take
+_SEEKING = ("read", "search", "exec")  # kinds whose repetition says that too much was hidden
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,7 @@ class EpochPlan:
     hard: tuple[str, ...]  # identifiers that must occur in the new view
     hard_in_text: tuple[str, ...]  # those of them that what stays does not hold
     span: str  # the hidden part as text, for a summariser; with arguments and outcomes
+    history: str  # all that this epoch takes out of the view, word for word
     previous_summary: str
     summary_tokens: int  # the most a summary may take
 
@@ -131,6 +134,7 @@ def _plan(
     after = replace(view, units=after_units)
     kept_text = repr([unit for unit in after_units if not isinstance(unit, SummaryUnit)])
     span_facts = [fact for fact in sources.facts if fact.call_id in gone_calls]
+    newly = _calls_of(log, frozenset(hidden_ids))
     hard = hard_entities(sources.users, span_facts, given.live_ids)
     return EpochPlan(
         hidden=hidden_ids,
@@ -139,10 +143,11 @@ def _plan(
         tokens_before=before,
         tokens_after=round(meter.raw(after) * meter.factor),
         hidden_units=len(hidden),
-        hidden_keys=tuple(f.key for f in span_facts),
+        hidden_keys=tuple(f.key for f in span_facts if f.call_id in newly and f.kind in _SEEKING),
         hard=hard,
         hard_in_text=missing(hard, kept_text),
         span=_span_text(hidden, given.facts),
+        history=history_text(log, frozenset(hidden_ids), replacements),
         previous_summary=_summary_of(seen.summary.text) if seen.summary else "",
         summary_tokens=round(given.window.input * SUMMARY_SHARE),
     )

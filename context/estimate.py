@@ -6,8 +6,8 @@ schemas and system text all count.
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from context.items import (
     CallPart,
@@ -166,6 +166,18 @@ class Meter:
         seen = min(high, max(low, real / raw))
         self.factor = min(high, max(low, (1 - _FACTOR_WEIGHT) * self.factor + _FACTOR_WEIGHT * seen))
         self._anchor = (self._prefix(view, len(view.units)), raw, real)
+
+    def recall(self, view: View, responses: Collection[str]) -> None:
+        """Learn after a resume from what the log holds: the prompt size reported with the newest of
+        `responses`, ids of those that were made from this view's beginning."""
+        for index in range(len(view.units) - 1, -1, -1):
+            unit = view.units[index]
+            if not isinstance(unit, ExchangeUnit | FinalUnit) or unit.response.id not in responses:
+                continue
+            usage = unit.response.usage
+            if usage.input_tokens and not usage.estimated:
+                self.observe(replace(view, units=view.units[:index]), usage.input_tokens)
+                return
 
     def breakdown(self, view: View) -> Breakdown:
         """Where the tokens go."""

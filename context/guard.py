@@ -1,5 +1,6 @@
 """Keeps compaction from running for nothing or for ever (design a.9). Pure state, stored with epochs."""
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -18,7 +19,7 @@ class Guard:
 
     ineffective: int = 0  # in a row
     off_at_tokens: int | None = None  # automatic compaction is off since the view had this size
-    hidden_keys: tuple[str, ...] = ()  # call keys the newest epoch hid
+    hidden_keys: tuple[str, ...] = ()  # hashes of the keys of calls that the newest epoch hid
     calls_since: int = 0
     rereads: int = 0
     pinned_calls: tuple[str, ...] = ()  # results protected in the next epoch
@@ -42,7 +43,7 @@ class Guard:
             self,
             ineffective=ineffective,
             off_at_tokens=after if ineffective >= INEFFECTIVE_LIMIT else None,
-            hidden_keys=tuple(dict.fromkeys(keys)),
+            hidden_keys=tuple(dict.fromkeys(_short_hash(key) for key in keys)),
             calls_since=0,
             rereads=0,
             pinned_calls=(),
@@ -52,11 +53,15 @@ class Guard:
         """After the window grew, the model changed or the person asked."""
         return replace(self, ineffective=0, off_at_tokens=None)
 
+    def with_other_model(self) -> "Guard":
+        """Reopened, and summaries may be tried again."""
+        return replace(self.reopened(), summary_failures=0)
+
     def after_call(self, call_id: str, key: str) -> "Guard":
         """Count a call that asks again for what the newest epoch hid."""
         if self.calls_since >= REREAD_CALLS or not self.hidden_keys:
             return self
-        again = key in self.hidden_keys
+        again = _short_hash(key) in self.hidden_keys
         rereads = self.rereads + again
         pinned = (*self.pinned_calls, call_id) if again else self.pinned_calls
         struck = again and rereads == REREAD_CALLS // 2 + 1
@@ -79,3 +84,8 @@ class Guard:
         if ok:
             return replace(self, summary_failures=0)
         return replace(self, summary_failures=self.summary_failures + 1, summary_failed_at=now)
+
+
+def _short_hash(key: str) -> str:
+    """Keys hold whole command lines; their hash is enough to know one again."""
+    return hashlib.sha256(key.encode("utf-8", errors="surrogatepass")).hexdigest()[:16]

@@ -23,7 +23,7 @@ from tools.types import (
 )
 from tools.versions import Versions
 
-_REFERENCE = re.compile(r"out/([a-z]\d+(?:\.\d+)?)\Z")  # `out/` and a call id
+_REFERENCE = re.compile(r"out/([a-z]\d+(?:\.\d+)?|history-k\d+)\Z")  # `out/` and a call or an epoch
 _PARAMETERS = {
     "type": "object",
     "properties": {

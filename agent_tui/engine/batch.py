@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from agent_tui.engine.events import CallEnded
+from agent_tui.engine.fitting import fitted
 from agent_tui.engine.fold import Call
 from agent_tui.engine.judging import judge_step
 from agent_tui.engine.prepare import Prepared, ended
@@ -85,12 +86,14 @@ async def answer_all(scope: Scope, judge: str = "") -> None:
 def results(scope: Scope, calls: Iterable[Call]) -> list[Item]:
     """The result items of calls that have ended."""
     fold = scope.session.fold
+    ended = [call for call in calls if call.ended is not None]
+    texts = fitted(scope, {call.id: _text(call.ended) for call in ended if call.ended is not None})
     return [
         ResultItem(
             id=f"{call.id}.r",
             response_item_id=fold.responses[call.proposed.step_id],
             call_id=call.id,
-            text=_text(call.ended.outcome, call.ended.edited),
+            text=texts[call.id],
             is_error=call.ended.outcome.status in ERRORS,
             images=tuple(
                 Image(media_type=one.media_type, data=one.data, name=one.name)
@@ -98,15 +101,13 @@ def results(scope: Scope, calls: Iterable[Call]) -> list[Item]:
             ),
             artifact=call.ended.outcome.artifact.ref if call.ended.outcome.artifact else None,
         )
-        for call in calls
+        for call in ended
         if call.ended is not None
     ]
 
 
-def _text(outcome: Outcome, edited: str) -> str:
+def _text(ended: CallEnded) -> str:
     """What the model sees; an edit by the person is said in it."""
-    return (
-        f"The user changed the arguments of this call to: {edited}\n{outcome.text}"
-        if edited
-        else outcome.text
-    )
+    if not ended.edited:
+        return ended.outcome.text
+    return f"The user changed the arguments of this call to: {ended.edited}\n{ended.outcome.text}"

@@ -16,20 +16,23 @@ from agent_tui.engine.events import (
     SettingChanged,
     StatusChanged,
 )
+from agent_tui.engine.framing import WINDOW_SETTING, window_of
 from agent_tui.engine.ports import Model
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Part
-from agent_tui.engine.types import EndReason
 from agent_tui.models.base import Completed, Failed, ModelError, ModelRequest
 from context.budget import OVERFLOW_TARGET_SHARE, Window
 from context.epoch import EpochInput, EpochPlan, finish_epoch, plan_epoch
 from context.guard import MAX_EPOCHS_A_REQUEST, Guard
+from context.history import history_name, history_pointer
 from context.items import CallPart, CompactionItem, TextPart
 from context.summary import summary_view
-from context.view import SummaryUnit, View
+from context.units import units_of, visibility_of
+from context.view import UserUnit, View
 
 SUMMARY_TIMEOUT_S = 60.0
-WINDOW_SETTING = "context_window"  # the size a provider stated, smaller than the catalogue's
+FLOOR_SHARE = 0.5  # of the soft limit: what can never be hidden should stay below it
+REREAD_STRIKES = 2
 
 
 class Compactor:
@@ -41,72 +44,123 @@ class Compactor:
         self._view = view
         self._epochs = 0  # for the request at hand
 
-    @property
-    def window(self) -> Window:
-        """The model's window, or the smaller one a provider stated."""
-        stated = self._session.fold.settings.get(WINDOW_SETTING, "")
-        size = min(self._scope.window.size, int(stated)) if stated.isdigit() else self._scope.window.size
-        return Window(size=size, max_output=self._scope.window.max_output)
-
     def new_request(self) -> None:
         """Count epochs anew; called once for each step."""
         self._epochs = 0
 
-    async def fit(self) -> EndReason | None:
-        """Before a request: make the view fit; a reason when it cannot."""
-        window, tokens = self.window, self._tokens()
+    async def fit(self) -> str:
+        """Before a request: make the view fit; why it cannot, or ''."""
+        window, tokens = window_of(self._scope), self._tokens()
         self._session.show(StatusChanged(context_used=tokens, context_window=window.size))
-        if tokens >= window.soft and self._guard.may_run(tokens, window.input) and self._may_try():
-            await self._run("the view grew above the soft limit", EpochInput(facts={}, window=window))
+        await self._warn(window)
+        wanted = tokens >= window.soft and self._guard.may_run(tokens, window.input)
+        if (wanted or tokens > window.input) and self._epochs < MAX_EPOCHS_A_REQUEST:
+            above = "hard" if tokens > window.input else "soft"
+            given = EpochInput(facts={}, window=window, floor=not wanted)
+            await self._run(f"the view grew above the {above} limit", given)
             tokens = self._tokens()
         if tokens <= window.input:
-            return None
-        await self._run("the view is above the hard limit", EpochInput(facts={}, window=window, floor=True))
-        if self._tokens() <= window.input:
-            return None
-        return EndReason.CONTEXT_EXHAUSTED
+            return ""
+        name, size = self._biggest()
+        return (
+            f"about {tokens:,} tokens are needed and {window.input:,} fit the window of {window.size:,}; "
+            f"most of it is {name} with {size:,}"
+        )
 
     async def overflow(self, error: ModelError) -> bool:
         """The provider says the request is too long; True when it is worth asking again."""
-        if not self._may_try():
+        if self._epochs >= MAX_EPOCHS_A_REQUEST:
             return False
-        window, tokens = self.window, self._tokens()
+        window, tokens = window_of(self._scope), self._tokens()
         stated = error.context_window or min(window.size, tokens)
         if stated < window.size:
             await self._session.commit(SettingChanged(key=WINDOW_SETTING, value=str(stated)))
-        window = self.window
-        target = round(window.input * OVERFLOW_TARGET_SHARE)
-        given = EpochInput(facts={}, window=window, target_tokens=min(target, round(tokens * 0.6)))
-        if not await self._run("the provider said the request is too long", given):
-            return await self._run("the provider said the request is too long", replace(given, floor=True))
-        return True
+        window = window_of(self._scope)
+        target = min(round(window.input * OVERFLOW_TARGET_SHARE), round(tokens * OVERFLOW_TARGET_SHARE))
+        given = EpochInput(facts={}, window=window, target_tokens=target)
+        return await self._run("the provider said the request is too long", given)
 
     async def manual(self, focus: str) -> str:
         """`/compact`: an epoch now, whatever the guard says; a refusal when nothing can be hidden."""
-        done = await self._run("you asked for it", EpochInput(facts={}, window=self.window, focus=focus))
+        given = EpochInput(facts={}, window=window_of(self._scope), focus=focus)
+        done = await self._run("you asked for it", given)
         return "" if done else "nothing can be hidden or shortened yet"
+
+    def is_too_big_for(self, window: Window) -> bool:
+        """Whether the view has to shrink before a model with this window goes on."""
+        return self._tokens() >= window.soft
+
+    async def shrink_for(self, window: Window, model: str) -> None:
+        """Before a switch to a smaller window: one epoch with the model that knows the session."""
+        await self._run(f"`{model}` has a smaller window", EpochInput(facts={}, window=window))
 
     async def undo(self) -> str:
         """Take the newest epoch back; a refusal when there is none."""
-        newest = next((unit for unit in self._view().units if isinstance(unit, SummaryUnit)), None)
+        log = self._session.fold.log
+        newest = visibility_of(log).summary
         if newest is None:
             return "there is no compaction to undo"
-        before = self._tokens()
         record = CompactionItem(
             id=self._session.item_id("k"), hidden=(), replacements=(), text="", undone=newest.id
         )
+        view = self._view()
         ended = CompactionEnded(
             item_id=record.id,
             cause="undone by you",
-            tokens_before=before,
-            tokens_after=before,
+            tokens_before=self._tokens(),
+            tokens_after=self._scope.meter.tokens(replace(view, units=units_of((*log, record)))),
             hidden_units=0,
             shortened_results=0,
             guard=self._guard,
+            undone=newest.id,
         )
         await self._session.commit(record, ended)
-        self._session.show(StatusChanged(context_used=self._tokens(), context_window=self.window.size))
+        self._show_size()
         return ""
+
+    # --- what the person should know ------------------------------------------------------------
+
+    async def _warn(self, window: Window) -> None:
+        """Once a session: that little room is left from the start, or that the task does not fit."""
+        fixed = self._floor_tokens()
+        if fixed > FLOOR_SHARE * window.soft:
+            parts = ", ".join(f"{name} {tokens:,}" for name, tokens in self._parts()[:3] if tokens)
+            await self._tell_once(
+                f"context.floor.{window.size}",
+                f"{min(fixed * 100 // window.input, 100)} % of the window's room is taken by what cannot be "
+                f"hidden ({parts} tokens); long work will be compacted often",
+            )
+        if self._guard.reread_strikes >= REREAD_STRIKES:
+            text = "the model keeps asking for what compaction hid: this task does not fit the model's window"
+            await self._tell_once("context.rereads", text)
+
+    async def _tell_once(self, key: str, text: str) -> None:
+        if key not in self._session.fold.notices:
+            await self._session.commit(NoticeRaised(text=text, level="warning", key=key))
+
+    def _floor_tokens(self) -> int:
+        """Tokens of system, tools, project and the newest message of the person: no epoch hides them."""
+        view = self._view()
+        newest = [unit for unit in view.units if isinstance(unit, UserUnit)][-1:]
+        meter = self._scope.meter
+        return round(meter.raw(replace(view, units=tuple(newest))) * meter.factor)
+
+    def _parts(self) -> list[tuple[str, int]]:
+        """What fills the view, biggest first."""
+        where = self._scope.meter.breakdown(self._view())
+        parts = [
+            ("the system text", where.system),
+            ("the tools", where.tools),
+            ("the project instructions", where.project),
+            ("the summary", where.summary),
+            ("your messages", where.user),
+            ("the model's messages", where.responses),
+            ("results", where.results),
+        ]
+        return sorted(parts, key=lambda part: -part[1])
+
+    def _biggest(self) -> tuple[str, int]:
+        return self._parts()[0]
 
     # --- one epoch ----------------------------------------------------------------------------
 
@@ -117,37 +171,47 @@ class Compactor:
     def _tokens(self) -> int:
         return self._scope.meter.tokens(self._view())
 
-    def _may_try(self) -> bool:
-        return self._epochs < MAX_EPOCHS_A_REQUEST
+    def _show_size(self) -> None:
+        used = self._tokens()
+        self._session.show(StatusChanged(context_used=used, context_window=window_of(self._scope).size))
 
     async def _run(self, cause: str, given: EpochInput) -> bool:
         """One epoch; False when it would change nothing. Raises StoppedError and RecordsError."""
         self._epochs += 1
         fold = self._session.fold
+        record = self._session.item_id("k")
         given = replace(
             given,
             facts=fold.facts,
             guard=self._guard,
             live=self._live_lines(),
             live_ids=tuple(fold.terminals),
-            history=self._history_line(),
+            history=history_pointer(record, self._records()),
         )
-        plan = plan_epoch(fold.log, self._view(), self._scope.meter, given)
+        plan = self._plan(given)
         if plan.changes_nothing:
             return False
         self._session.show(CompactionStarted(cause=cause))
         summary, guard = await self._summary(plan, given.focus)
-        item, problem = finish_epoch(plan, self._session.item_id("k"), summary)
+        item, problem = finish_epoch(plan, record, summary)
         if problem:
             guard = self._guard.after_summary(ok=False, now=self._session.clock.now())
-        self._keep_span(item.id, plan)
-        await self._store(item, cause, plan, guard, problem)
+            problem = f"the model's summary was not used: {problem}"
+        lost = self._keep_history(item.id, plan)
+        await self._store(item, cause, plan, given.window, guard, "\n".join(filter(None, (problem, lost))))
         return True
 
+    def _plan(self, given: EpochInput) -> EpochPlan:
+        """The gentlest plan that fits: where that is still above the hard limit, the floor."""
+        log, view, meter = self._session.fold.log, self._view(), self._scope.meter
+        plan = plan_epoch(log, view, meter, given)
+        if plan.tokens_after <= given.window.input or given.floor:
+            return plan
+        return plan_epoch(log, view, meter, replace(given, floor=True))
+
     async def _store(
-        self, item: CompactionItem, cause: str, plan: EpochPlan, guard: Guard, problem: str
+        self, item: CompactionItem, cause: str, plan: EpochPlan, window: Window, guard: Guard, detail: str
     ) -> None:
-        window = self.window
         judged = guard.after_epoch(
             plan.tokens_before, plan.tokens_after, window.soft, window.input, plan.hidden_keys
         )
@@ -158,41 +222,42 @@ class Compactor:
             tokens_after=plan.tokens_after,
             hidden_units=plan.hidden_units,
             shortened_results=sum(r.result_text is not None for r in item.replacements),
-            detail=f"the model's summary was not used: {problem}" if problem else "",
+            detail=detail,
             project=self._scope.ports.instructions(),
             guard=judged,
         )
         parts: list[Part] = [item, ended]
         if judged.off_at_tokens is not None and guard.off_at_tokens is None:
-            parts.append(self._off_notice())
+            name, size = self._biggest()
+            text = (
+                "compaction frees too little and pauses until the view has grown; "
+                f"most of it is {name} with {size:,} tokens"
+            )
+            parts.append(NoticeRaised(text=text, level="warning"))
         await self._session.commit(*parts)
-        self._session.show(StatusChanged(context_used=self._tokens(), context_window=window.size))
+        self._show_size()
 
-    def _off_notice(self) -> NoticeRaised:
-        where = self._scope.meter.breakdown(self._view())
-        biggest = max(
-            ("the system text", where.system),
-            ("the tools", where.tools),
-            ("the project instructions", where.project),
-            ("your messages", where.user),
-            ("results", where.results),
-            key=lambda part: part[1],
-        )
-        return NoticeRaised(
-            text="compaction frees too little and pauses until the view has grown; most of it is "
-            f"{biggest[0]} with {biggest[1]:,} tokens",
-            level="warning",
-        )
+    def _records(self) -> list[str]:
+        """Ids of the epochs so far, those that were taken back left out."""
+        log = self._session.fold.log
+        undone = {item.undone for item in log if isinstance(item, CompactionItem)}
+        return [
+            item.id
+            for item in log
+            if isinstance(item, CompactionItem) and item.hidden and item.id not in undone
+        ]
 
-    def _keep_span(self, item_id: str, plan: EpochPlan) -> None:
-        """The hidden part as text, readable by reference; the log keeps it in any case."""
-        if plan.span:
-            path = self._scope.artifacts / f"history-{item_id}.txt"
-            path.write_text(plan.span, encoding="utf-8", errors="backslashreplace")
-
-    def _history_line(self) -> str:
-        record = self._session.item_id("k")
-        return f"what this epoch hid can be read with `read_file`, path `out/history-{record}`"
+    def _keep_history(self, record: str, plan: EpochPlan) -> str:
+        """Keep what leaves the view as text that can be read by reference; why not, or ''. The log
+        holds it in any case."""
+        earlier = self._records()
+        head = f"[the epoch before this one: out/{history_name(earlier[-1])}]\n" if earlier else ""
+        path = self._scope.artifacts / f"{history_name(record)}.out"
+        try:
+            path.write_text(head + plan.history, encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            return f"the hidden part could not be stored for reading: {error.strerror}"
+        return ""
 
     def _live_lines(self) -> tuple[str, ...]:
         fold = self._session.fold

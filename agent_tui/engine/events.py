@@ -333,6 +333,7 @@ class CompactionEnded:
     detail: str = ""
     project: str | None = None  # project instructions, read anew; None: unchanged
     guard: Guard = Guard()  # what keeps compaction from running for nothing
+    undone: str = ""  # item id of the epoch that this one takes back
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from agent_tui.engine.asking import ask_question
 from agent_tui.engine.events import CallOutput, CallSpawned, PlanChanged, QuestionAnswered, QuestionAsked
+from agent_tui.engine.framing import window_of
 from agent_tui.engine.prepare import Prepared
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.stop import StoppedError
@@ -48,7 +49,7 @@ async def execute(scope: Scope, call: Prepared, policy: Policy, timeout_s: float
         arguments=call.arguments,
         policy=policy,
         spool=scope.artifacts / f"{call.call_id}.out",
-        max_output_tokens=scope.window.result,
+        max_output_tokens=window_of(scope).result,
         timeout_s=timeout_s,
     )
     task = asyncio.ensure_future(scope.ports.toolbox.run(invocation, Sink(scope, call.call_id)))

@@ -117,6 +117,7 @@ class Fold:
         self.states = States()
         self.first: SessionStarted | None = None
         self.session_id = ""
+        self.model = ""  # the newest one used
         self.settings: dict[str, str] = {}
         self.notices: set[str] = set()  # keys of notices raised
         self.tasks = 0
@@ -207,6 +208,13 @@ class Fold:
         if self.run is not None and active and self._newest_at is not None:
             self.run.active_s += max(0.0, event.at - self._newest_at)
         self._newest_at = event.at
+
+    def _use_model(self, name: str) -> None:
+        """Another model has its own window, and compaction another chance (design a.9)."""
+        if self.model and name != self.model:
+            self.settings.pop("context_window", None)
+            self.guard = self.guard.with_other_model()
+        self.model = name
 
     def _apply_run(self, body: Body) -> None:
         match body:
@@ -339,11 +347,14 @@ class Fold:
                 self.project = self.project or body.project
                 self.first = self.first or body
                 self.session_id = body.session_id  # a copy goes on under its own
+                self._use_model(self.settings.get("model") or body.model)
                 self.clean_end = False
             case SessionClosed():
                 self.clean_end = True
             case SettingChanged():
                 self.settings[body.key] = body.value
+                if body.key == "model":
+                    self._use_model(body.value)
             case NoticeRaised() if body.key:
                 self.notices.add(body.key)
             case PlanChanged():

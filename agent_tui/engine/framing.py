@@ -4,8 +4,18 @@ from agent_tui.engine.budget import Budget
 from agent_tui.engine.prepare import tool_schemas
 from agent_tui.engine.scope import Scope
 from agent_tui.models.base import ModelRequest
+from context.budget import Window
 from context.builder import build_view
 from context.view import View
+
+WINDOW_SETTING = "context_window"  # the size a provider stated, smaller than the catalogue's
+
+
+def window_of(scope: Scope) -> Window:
+    """The model's window, or the smaller one a provider stated."""
+    stated = scope.session.fold.settings.get(WINDOW_SETTING, "")
+    size = min(scope.window.size, int(stated)) if stated.isdigit() else scope.window.size
+    return Window(size=size, max_output=scope.window.max_output)
 
 
 def view_of(scope: Scope) -> View:
@@ -25,7 +35,7 @@ def request_of(scope: Scope, view: View) -> ModelRequest:
     return ModelRequest(
         view=view,
         model=model.info.model,
-        max_output_tokens=scope.window.reserved_output,
+        max_output_tokens=window_of(scope).reserved_output,
         effort=scope.session.fold.settings.get("effort") or (config.model.effort if config.model else None),
         output_schema=config.output_schema,
         cache_key=scope.session.id,

@@ -8,7 +8,7 @@ from typing import Any
 
 from agent_tui.engine.commands import Inspect, Subject
 from agent_tui.engine.events import GrantRemoved
-from agent_tui.engine.framing import request_of, view_of
+from agent_tui.engine.framing import request_of, view_of, window_of
 from agent_tui.engine.scope import Scope
 from agent_tui.errors import AgentError
 from checkpoints.types import Checkpoint, CheckpointError, Phase
@@ -97,7 +97,8 @@ async def _output(scope: Scope, args: Mapping[str, str]) -> Any:
 
 async def _context(scope: Scope, _: Mapping[str, str]) -> dict[str, Any]:
     breakdown = scope.meter.breakdown(view_of(scope))
-    return {**asdict(breakdown), "total": breakdown.total, "window": scope.window.size}
+    window = window_of(scope)
+    return {**asdict(breakdown), "total": breakdown.total, "window": window.size, "limit": window.soft}
 
 
 async def _cost(scope: Scope, _: Mapping[str, str]) -> dict[str, Any]:
@@ -120,10 +121,11 @@ async def _grants(scope: Scope, args: Mapping[str, str]) -> list[Mapping[str, An
 def _read_output(scope: Scope, args: Mapping[str, str]) -> str:
     """Lines of a spooled output; a reference names a file of the session's directory and no other."""
     ref = args.get("ref", "")
-    path = scope.session.fold.artifacts.get(ref) or str(scope.artifacts / ref)
-    if not Path(path).resolve().is_relative_to(scope.artifacts.resolve()) or not Path(path).is_file():
+    stored = scope.session.fold.artifacts.get(ref, f"{ref.removeprefix('out/')}.out")
+    path = scope.artifacts / Path(stored).name  # a copy of a session has the files in its own directory
+    if not path.resolve().is_relative_to(scope.artifacts.resolve()) or not path.is_file():
         raise InspectionError(f"there is no output `{ref}`")
-    with Path(path).open("rb") as spool:
+    with path.open("rb") as spool:
         lines = spool.read(MAX_OUTPUT_BYTES).decode("utf-8", errors="replace").splitlines()
     first = max(1, _number(args.get("start_line"), 1))
     return "\n".join(lines[first - 1 : _number(args.get("end_line"), len(lines))])

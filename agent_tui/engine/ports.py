@@ -218,7 +218,9 @@ class Ports:
     retry: RetryPolicy
     instructions: Callable[[], str | None] = lambda: None  # of the project, from disk; None: unchanged
     nested_instructions: Callable[[Sequence[str]], Sequence[tuple[str, str]]] = _none_nested
-    summariser: Model | None = None  # for compaction; None: the ledger alone
+    summariser: Model | None = (
+        None  # for compaction, `model` itself where that is meant; None: the ledger alone
+    )
     choose_model: Callable[[str], Model] | None = None  # by `PROVIDER/MODEL`; raises AgentError
     sessions: Callable[[], Sequence[Mapping[str, Any]]] = tuple  # stored ones, as `Subject.SESSIONS`
     files: Callable[[], Sequence[str]] = tuple  # of the workspace, for mentions; may take a while

@@ -7,7 +7,7 @@ from agent_tui.engine.batch import skipped
 from agent_tui.engine.compaction import Compactor
 from agent_tui.engine.events import Body, NoticeRaised, ResponseEnded, StatusChanged, StepStarted
 from agent_tui.engine.fold import step_number
-from agent_tui.engine.framing import budget_of, request_of, view_of
+from agent_tui.engine.framing import budget_of, request_of, view_of, window_of
 from agent_tui.engine.inbox import deliver
 from agent_tui.engine.prepare import Prepared, prepare_part, proposals, refuse_cut, refuse_repeated
 from agent_tui.engine.progress import call_fingerprint
@@ -122,13 +122,13 @@ class Responder:
 
     async def _attempt(self, call: ModelCall) -> Completed | ModelError | Steered | EndReason:
         """Make the view fit, check what it may cost, and send it."""
-        unfit = await self._compactor.fit()
-        if unfit is not None:
-            return unfit
+        self.error = await self._compactor.fit()
+        if self.error:
+            return EndReason.CONTEXT_EXHAUSTED
         view = self._view()
         tokens = self._scope.meter.tokens(view)
         budget = budget_of(self._scope)
-        dear = budget.too_dear(tokens, self._scope.window.reserved_output, self._scope.ports.model.info)
+        dear = budget.too_dear(tokens, window_of(self._scope).reserved_output, self._scope.ports.model.info)
         if dear is not None:
             return dear
         self._wake.clear()

@@ -6,7 +6,7 @@ within two seconds of `Shutdown`.
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
 
@@ -60,9 +60,10 @@ from agent_tui.engine.wave import Wave
 from checkpoints.records import RecordsError
 from context.budget import Window
 from context.estimate import Meter
-from context.items import NoticeItem
+from context.items import CompactionItem, NoticeItem, ResponseItem, RollbackItem
 
 MAX_COMMANDS = 1_000
+_CHANGE_THE_VIEW = (CompactionItem, RollbackItem)
 SHUTDOWN_S = 2.0  # for the running turn to end; after it what still runs is killed
 
 
@@ -141,6 +142,7 @@ class EngineRuntime:
             again = replace(self._first, resumed=True, system="", project="")
             await session.commit(again, *crash_parts(session))
             self._restore_settings()
+            self._recall_sizes()
             await self._recovery.begin()
         for text in self._opening_notices():
             await session.commit(NoticeRaised(text=text, level="warning"))
@@ -164,6 +166,14 @@ class EngineRuntime:
                     self._ports = apply(self._ports, key, value)
                 except SettingError as error:
                     self._notices += (f"the session's {key} `{value}` cannot be used: {error}",)
+
+    def _recall_sizes(self) -> None:
+        """Measure on from the newest prompt size that this model's provider reported."""
+        log, model = self._session.fold.log, self._ports.model.info.model
+        since = max((n for n, item in enumerate(log) if isinstance(item, _CHANGE_THE_VIEW)), default=-1)
+        own = [item for item in log[since + 1 :] if isinstance(item, ResponseItem)]
+        scope = self._scope()
+        self._meter.recall(view_of(scope), {item.id for item in own if item.origin.model == model})
 
     def _show_status(self) -> None:
         info = self._ports.model.info
@@ -242,14 +252,19 @@ class EngineRuntime:
         await self._drive(wanted=False)
 
     async def _compact(self, body: Compact, cause: str) -> None:
+        def work(compactor: Compactor) -> Awaitable[str]:
+            return compactor.undo() if body.undo else compactor.manual(body.focus)
+
+        await self._compacting(work, cause, "compaction")
+
+    async def _compacting(self, work: Callable[[Compactor], Awaitable[str]], cause: str, what: str) -> None:
         self._stop = Stop()
         scope = self._scope()
-        compactor = Compactor(scope, lambda: view_of(scope))
         self._session.show(StatusChanged(activity="compacting"))
         try:
-            refusal = await (compactor.undo() if body.undo else compactor.manual(body.focus))
+            refusal = await work(Compactor(scope, lambda: view_of(scope)))
         except StoppedError:
-            refusal = "compaction stopped by you; the view is as before"
+            refusal = f"{what} stopped by you; the view is as before"
         except RecordsError as error:
             refusal = str(error)
         if refusal:
@@ -324,12 +339,42 @@ class EngineRuntime:
                 return await roll_back(self._scope(), command.body, cause)
             case Redo():
                 return await redo(self._scope(), cause)
+            case Set(key="model") as body:
+                return await self._switch_model(body, cause)
             case Set() as body:
-                try:
-                    self._ports = await change(self._session, self._ports, body.key, body.value, cause)
-                except SettingError as error:
-                    return str(error)
+                return await self._change(body, cause)
         return ""
+
+    async def _change(self, body: Set, cause: str) -> str:
+        try:
+            self._ports = await change(self._session, self._ports, body.key, body.value, cause)
+        except SettingError as error:
+            return str(error)
+        return ""
+
+    async def _switch_model(self, body: Set, cause: str) -> str:
+        """Change the model; a view too big for it is compacted first, as work of its own."""
+        try:
+            info = apply(self._ports, body.key, body.value).model.info
+        except SettingError as error:
+            return str(error)
+        window = Window(size=info.context_window, max_output=info.max_output)
+        scope = self._scope()
+        if not Compactor(scope, lambda: view_of(scope)).is_too_big_for(window):
+            return await self._use_model(body, cause)
+        self._begin(self._shrink_and_switch(body, window, cause))
+        return ""
+
+    async def _use_model(self, body: Set, cause: str) -> str:
+        self._meter = Meter()  # another model counts otherwise
+        return await self._change(body, cause)
+
+    async def _shrink_and_switch(self, body: Set, window: Window, cause: str) -> None:
+        async def work(compactor: Compactor) -> str:
+            await compactor.shrink_for(window, body.value)
+            return await self._use_model(body, cause)
+
+        await self._compacting(work, cause, "the change of the model")
 
     async def _submit(self, body: Submit, cause: str) -> str:
         refusal = inbox.refusal(self._session, body.text, body.images)

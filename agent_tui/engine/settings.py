@@ -52,6 +52,9 @@ def _with_model(ports: Ports, name: str) -> Ports:
     if ports.choose_model is None:
         raise SettingError("the model cannot be changed here")
     try:
-        return replace(ports, model=ports.choose_model(name))
+        model = ports.choose_model(name)
     except AgentError as error:
         raise SettingError(str(error)) from error
+    return replace(
+        ports, model=model, summariser=model if ports.summariser is ports.model else ports.summariser
+    )
