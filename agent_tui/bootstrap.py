@@ -20,7 +20,7 @@ from agent_tui.config.layers import ENVIRONMENT, FLAG, Settings
 from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, choose, route_to
 from agent_tui.engine.commands import Engine
 from agent_tui.engine.types import ApprovalPolicy, Config, ModelChoice, SandboxStatus
-from agent_tui.errors import SessionBusyError, UnavailableError, UsageError
+from agent_tui.errors import AgentError, SessionBusyError, UnavailableError, UsageError
 from agent_tui.models.base import Model
 from context.items import Image
 from sandbox.policy import Mode
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from agent_tui.engine.runtime import EngineRuntime
     from agent_tui.engine.session import Session
     from agent_tui.headless.one_shot import Job
+    from agent_tui.repo_map import ProjectMap
     from checkpoints.index import SessionPlace
 
 NEWEST = "newest"
@@ -136,6 +137,14 @@ def _require_sandbox(config: Config, found: ProbeResult) -> None:
     )
 
 
+def sandbox_trouble(config: Config) -> tuple[str, str] | None:
+    """Why commands cannot be sandboxed here and how to mend it; None where they can, or need not."""
+    if config.sandbox is Mode.OFF:
+        return None
+    found = probe(config.state_dir)
+    return None if found.available else (found.detail, found.fix)
+
+
 async def _open_session(
     start: Start, config: Config, stack: AsyncExitStack
 ) -> "tuple[SessionPlace, Session, tuple[str, ...]]":
@@ -214,20 +223,23 @@ def _build(
 
     from agent_tui.engine.events import SessionStarted
     from agent_tui.engine.runtime import EngineRuntime
+    from agent_tui.repo_map import ProjectMap
     from agent_tui.surroundings import boot_id, frozen_system_text, instructions, settings_of
 
     assert config.model is not None
     told = instructions(config)
+    maps = ProjectMap(config.workspace, config.state_dir)
+    ports, problems = _ports(start, config, place, found, maps, stack)
     return EngineRuntime(
         config=config,
         session=session,
-        ports=_ports(start, config, place, found, stack),
+        ports=ports,
         start=SessionStarted(
             session_id=place.id,
             workspace=str(config.workspace),
             model=config.model.name,
             system=frozen_system_text(config, sandbox_available=found.available),
-            project=told.text,
+            project=ports.instructions() or "" if session.fold.first is None else "",
             boot_id=boot_id(),
             forked_from=start.resume if start.fork else "",
             settings=settings_of(config),
@@ -240,17 +252,29 @@ def _build(
             detail=f"{found.detail}; {found.fix}" if found.detail else "",
             lost=found.lost,
         ),
-        notices=(*notices, *(ignored.reason for ignored in start.settings.ignored), *told.problems),
+        notices=(
+            *notices,
+            *(ignored.reason for ignored in start.settings.ignored),
+            *told.problems,
+            *problems,
+        ),
     )
 
 
 def _ports(
-    start: Start, config: Config, place: "SessionPlace", found: ProbeResult, stack: AsyncExitStack
-) -> "Ports":
+    start: Start,
+    config: Config,
+    place: "SessionPlace",
+    found: ProbeResult,
+    maps: "ProjectMap",
+    stack: AsyncExitStack,
+) -> "tuple[Ports, tuple[str, ...]]":
+    """The ports, and what of them could not be had."""
     from agent_tui.engine.approvals import SessionGate
     from agent_tui.engine.ports import Ports
     from agent_tui.models.retry import delay_before_retry
-    from agent_tui.surroundings import git_branch, instructions, nested_instructions, workspace_files
+    from agent_tui.repo_map import RepoMapTool
+    from agent_tui.surroundings import git_branch, nested_instructions, project_text, workspace_files
     from checkpoints.engine import open_checkpointer
     from tools.registry import build_toolbox
 
@@ -259,13 +283,17 @@ def _ports(
 
     assert config.model is not None
     model = model_of(config.model)
-    return Ports(
+    summariser, problem = _summariser(start, config, model, model_of)
+    if maps.is_possible:
+        stack.callback(asyncio.create_task(maps.warm()).cancel)
+    ports = Ports(
         model=model,
         toolbox=build_toolbox(
             artifacts=place.artifacts,
             probe=found,
             interactive=config.interactive,
             image_capable=model.info.images,
+            more=(RepoMapTool(maps),) if maps.is_possible else (),
         ),
         checkpointer=open_checkpointer(
             workspace=config.workspace,
@@ -276,14 +304,28 @@ def _ports(
         ),
         gate=SessionGate(config, sandbox_available=found.available, now=time.time),
         retry=delay_before_retry,
-        instructions=lambda: instructions(config).text,
-        summariser=model,
+        instructions=lambda: project_text(config, maps.section if config.repo_map else None),
+        summariser=summariser,
         choose_model=lambda name: model_of(choose(name, start.settings, os.environ)),
         sessions=lambda: _session_list(config),
         files=lambda: workspace_files(config.workspace),
         branch=lambda: git_branch(config.workspace),
         nested_instructions=lambda paths: nested_instructions(config, paths),
     )
+    return ports, (problem,) if problem else ()
+
+
+def _summariser(
+    start: Start, config: Config, main: Model, model_of: Callable[[ModelChoice], Model]
+) -> tuple[Model | None, str]:
+    """The model that sums up what compaction hides, and why there is none where one was wanted."""
+    name = config.summary_model
+    if name is None or name == "main":
+        return (main if name else None), ""
+    try:
+        return model_of(choose(name, start.settings, os.environ)), ""
+    except AgentError as error:
+        return None, f"`summary_model` is not used: {error}"
 
 
 def _session_list(config: Config) -> list[dict[str, object]]:

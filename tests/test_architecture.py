@@ -67,6 +67,9 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.bootstrap",
         "agent_tui.doctor",
         "agent_tui.stored",
+        "agent_tui.surroundings",
+        "agent_tui.tui.start",
+        "agent_tui.tui.themes",
         "agent_tui.rewind",
         "agent_tui.models.catalog",
         "agent_tui.models.local",
@@ -79,6 +82,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "checkpoints",
     ),
     "agent_tui.bootstrap": PACKAGES,
+    # A tool made of symbols and files: `tools` may not know `context`, so it is joined here.
+    "agent_tui.repo_map": ("context.repo_map", "tools", "sandbox.policy"),
     # What is stored, without an engine that runs.
     "agent_tui.rewind": ("agent_tui.engine", "agent_tui.errors", "checkpoints", "context"),
     "agent_tui.surroundings": (

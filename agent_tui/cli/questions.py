@@ -1,0 +1,201 @@
+"""What is asked before a session exists: trust in a directory's files, a model, what without a sandbox.
+
+On a screen each question is a sheet of `agent_tui.tui.start`; in line mode the same words as text.
+"""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from getpass import getpass
+from typing import Literal
+
+from agent_tui.config.edit import set_value
+from agent_tui.config.layers import Settings
+from agent_tui.config.providers import KEY_VARIABLE, provider_table
+from agent_tui.config.trust import Survey, TrustFile, TrustStore, survey
+from agent_tui.engine.types import Config
+from agent_tui.errors import UsageError
+from agent_tui.models.catalog import Provider, find_model, find_provider, provider_names
+from agent_tui.models.local import ListingError, find_local_servers, list_models
+from agent_tui.tui import themes
+from agent_tui.tui.safe_text import visible
+from agent_tui.tui.start import FoundModel, Sheet, ask, model_sheet, sandbox_sheet, trust_sheet
+from context.instructions import NAMES, candidates
+
+MODELS_OF_EACH = 3
+EXAMPLES = """\
+model = "openai/gpt-6.2-sol"        # the key in OPENAI_API_KEY
+model = "ollama/qwen3-coder:30b"    # a server on this machine, no key
+model = "compatible/NAME"           # any other server, with [providers.compatible] base_url = "http://…/v1"
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """How questions are put here."""
+
+    place: str
+    branch: str
+    plain: bool
+    theme: str
+
+    def ask(self, sheet: Sheet) -> str:
+        """The value chosen, empty when the person left."""
+        return _ask_in_lines(sheet) if self.plain else ask(sheet, themes.chosen(self.theme, None))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A model for this start; `demo` for the demo in its place."""
+
+    model: str = ""
+    base_url: str = ""
+    demo: bool = False
+
+
+def ask_for_trust(asker: Asker, config: Config) -> Literal["unasked", "trusted", "refused", "quit"]:
+    """Ask once for exactly these files; nothing of them counts before the answer."""
+    store = TrustStore(config.state_dir, config.workspace)
+    found = survey(config.workspace, instructions=candidates(config.workspace))
+    if not store.look(found).must_ask:
+        return "unasked"
+    found = survey(config.workspace, instructions=candidates(config.workspace), names=NAMES)
+    sheet = trust_sheet(
+        asker.place, [(file.shown, [_effect(file)]) for file in found.files], branch=asker.branch
+    )
+    while True:
+        match asker.ask(sheet):
+            case "trust":
+                store.trust(found)
+                return "trusted"
+            case "not_now":
+                store.refuse(found)
+                return "refused"
+            case "view":
+                _view(found, asker)
+            case _:
+                return "quit"
+
+
+def ask_for_model(asker: Asker, settings: Settings) -> Choice | None:
+    """Ask which model; None to quit. Nothing leaves this machine before the answer."""
+    table = provider_table(settings)
+    providers = [find_provider(name, table) for name in provider_names(table)]
+    keys = sorted(p.api_key_env for p in providers if p.api_key_env and not p.needs_base_url)
+    found = _with_keys(providers)
+    for server in asyncio.run(find_local_servers(table)):
+        address = server.base_url.removeprefix("http://").partition("/")[0]
+        names = server.models[:MODELS_OF_EACH]
+        found += [FoundModel(name=f"{server.provider}/{name}", where=address) for name in names]
+    sheet = model_sheet(asker.place, found, keys=keys, ports=_ports(providers), branch=asker.branch)
+    match asker.ask(sheet):
+        case "":
+            return None
+        case "demo":
+            return Choice(demo=True)
+        case "key":
+            return _entered_key(providers)
+        case "address":
+            return _entered_address()
+        case "file":
+            print(f"{settings.config_dir / 'config.toml'}\n\n{EXAMPLES}")
+            return None
+        case chosen:
+            name = chosen.removesuffix("+")
+            if chosen != name:
+                print(f"kept as default in {set_value(settings.config_dir, 'model', name)}")
+            return Choice(model=name)
+
+
+def ask_without_sandbox(asker: Asker, what: str, fix: str) -> str:
+    """`ask_each`, `look_only`, or empty to quit."""
+    return asker.ask(sandbox_sheet(asker.place, what=what, fix=fix, branch=asker.branch))
+
+
+def _effect(file: TrustFile) -> str:
+    if file.kind == "settings":
+        return "settings"
+    return f"{file.lines} line{'' if file.lines == 1 else 's'} of instructions for the model"
+
+
+def _view(found: Survey, asker: Asker) -> None:
+    for file in found.files:
+        print(f"--- {visible(file.shown)}")
+        print(visible(file.path.read_text(encoding="utf-8", errors="replace")))
+    if not asker.plain:
+        _line("Enter goes back> ")
+
+
+def _with_keys(providers: Sequence[Provider]) -> list[FoundModel]:
+    found = []
+    for provider in providers:
+        if provider.needs_base_url or not os.environ.get(provider.api_key_env or "-"):
+            continue
+        for model in list(provider.table.get("models", {}))[:MODELS_OF_EACH]:
+            info, _ = find_model(provider, model)
+            prices = (info.price_input, info.price_output)
+            price = f"${prices[0]:.2f} / ${prices[1]:.2f}" if None not in prices else ""
+            window = f"{info.context_window // 1000}k"
+            found.append(FoundModel(name=info.name, where=provider.api_key_env, window=window, price=price))
+    return found
+
+
+def _ports(providers: Sequence[Provider]) -> list[int]:
+    return [int(p.base_url.rpartition(":")[2].partition("/")[0]) for p in providers if p.local and p.base_url]
+
+
+def _entered_key(providers: Sequence[Provider]) -> Choice | None:
+    """The key stays in this process; the name of a variable may be given in its place."""
+    names = [p.name for p in providers if p.api_key_env and not p.needs_base_url]
+    provider = next((p for p in providers if p.name == _line(f"Provider ({', '.join(names)})> ")), None)
+    if provider is None or provider.name not in names:
+        return None
+    given = getpass("Key (not shown, kept for this session only), or the name of a variable> ").strip()
+    key = os.environ.get(given, given)
+    if not key:
+        return None
+    os.environ[provider.api_key_env] = key
+    models = list(provider.table.get("models", {}))
+    name = _line(f"Model ({models[0]})> " if models else "Model> ") or next(iter(models), "")
+    return Choice(model=f"{provider.name}/{name}") if name else None
+
+
+def _entered_address() -> Choice | None:
+    """A model by name, or the address of a server and one of the models that it names."""
+    given = _line("Address such as http://127.0.0.1:8000/v1, or PROVIDER/MODEL> ")
+    if not given.startswith(("http://", "https://")):
+        return Choice(model=given) if given else None
+    try:
+        models = list_models(given, api_key=os.environ.get(KEY_VARIABLE, ""))
+    except ListingError as error:
+        raise UsageError(str(error)) from error
+    print("\n".join(f"  {visible(name)}" for name in models))
+    name = _line(f"Model ({models[0]})> " if models else "Model> ") or next(iter(models), "")
+    return Choice(model=f"compatible/{name}", base_url=given) if name else None
+
+
+def _ask_in_lines(sheet: Sheet) -> str:
+    print(f"\n{sheet.heading}\n")
+    for label, text in sheet.facts:
+        print(f"  {visible(label)}  {visible(text)}")
+    print(f"\n{sheet.question}" if sheet.question else "")
+    for option in sheet.options:
+        print(f"  {option.key}  {visible(option.label)}  {visible(option.note)}".rstrip())
+    print("\n".join(["", *sheet.below]))
+    keys = [option.key for option in sheet.options]
+    while True:
+        answer = _line(f"{', '.join(keys)}> ").lower()
+        if not answer and sheet.preselected >= 0:
+            return sheet.options[sheet.preselected].value
+        if answer in keys:
+            return sheet.options[keys.index(answer)].value
+        if answer in ("", "q"):
+            return ""
+
+
+def _line(prompt: str) -> str:
+    try:
+        return input(prompt).strip()
+    except EOFError:
+        return "q"

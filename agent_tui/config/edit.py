@@ -1,0 +1,25 @@
+"""Writes one value into the person's settings file, comments and order kept."""
+
+from pathlib import Path
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from agent_tui.config.paths import CONFIG_NAME, shown
+from agent_tui.errors import UsageError
+
+
+def set_value(config_dir: Path, key: str, value: str) -> Path:
+    """Set a key of the top table; returns the file. Raises UsageError where it cannot be written."""
+    path = config_dir / CONFIG_NAME
+    try:
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        document = tomlkit.parse(text)
+        document[key] = value
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fresh = path.with_name(path.name + ".new")
+        fresh.write_text(tomlkit.dumps(document), encoding="utf-8")
+        fresh.replace(path)
+    except (OSError, TOMLKitError) as error:
+        raise UsageError(f"{shown(path)}: `{key}` cannot be set: {error}") from error
+    return path
