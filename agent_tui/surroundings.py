@@ -3,7 +3,7 @@
 import os
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -47,6 +47,12 @@ def instructions(config: Config) -> Instructions:
     """
     user_file = config.config_dir / "AGENTS.md"
     return discover(config.workspace, user_file=user_file, project=_project_wanted(config))
+
+
+def project_text(config: Config, section: Callable[[], str] | None) -> str:
+    """The pinned project text: instructions and, where wanted, a section made by `section`."""
+    parts = (instructions(config).text, section() if section is not None else "")
+    return "\n\n".join(part for part in parts if part)
 
 
 def _project_wanted(config: Config) -> bool:

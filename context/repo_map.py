@@ -6,7 +6,9 @@ second map costs only what changed.
 """
 
 import importlib
+import importlib.util
 import sqlite3
+import stat
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -85,6 +87,23 @@ _GRAMMARS = {
 }
 
 
+# Source files that no grammar is known for here: named in a map, so that nobody takes it for whole.
+_UNKNOWN = frozenset(
+    ".c .h .cc .cpp .hpp .cs .java .kt .scala .swift .rb .php .pl .lua .ex .erl .hs .ml .clj .zig".split()
+)
+CacheError = sqlite3.Error  # what `TagCache` raises where its file cannot be used
+
+
+def is_source(path: Path) -> bool:
+    """Whether a map would look into the file."""
+    return path.suffix in _GRAMMARS
+
+
+def has_grammar() -> bool:
+    """Whether a map can be made here at all: the grammar of one language is installed. Imports nothing."""
+    return any(importlib.util.find_spec(grammar.module) is not None for grammar in _GRAMMARS.values())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tag:
     """A definition (with its first source line) or a reference."""
@@ -156,13 +175,11 @@ class TagCache:
     """Tags by path, size and modification time, in one SQLite file that may be deleted any time."""
 
     def __init__(self, path: Path) -> None:
-        self._connection = sqlite3.connect(path, isolation_level=None)
-        self._connection.executescript(
-            "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
-            "CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, stamp TEXT NOT NULL);"
-            "CREATE TABLE IF NOT EXISTS tags (path TEXT, name TEXT, kind TEXT, line INTEGER, text TEXT);"
-            "CREATE INDEX IF NOT EXISTS tags_path ON tags (path);"
-        )
+        try:
+            self._connection = _opened(path)
+        except sqlite3.DatabaseError:  # damaged: it holds nothing that cannot be made again
+            path.unlink(missing_ok=True)
+            self._connection = _opened(path)
 
     def close(self) -> None:
         """Close the file."""
@@ -171,7 +188,9 @@ class TagCache:
     def get(self, path: Path) -> tuple[Tag, ...]:
         """Tags of a file, from the cache where it did not change; empty for what cannot be read."""
         try:
-            facts = path.stat()
+            facts = path.stat(follow_symlinks=False)
+            if not stat.S_ISREG(facts.st_mode):
+                return ()
             stamp = f"{facts.st_mtime_ns}:{facts.st_size}"
             name = str(path)
             row = self._connection.execute("SELECT stamp FROM files WHERE path = ?", (name,)).fetchone()
@@ -200,6 +219,17 @@ class TagCache:
         self._connection.execute("COMMIT")
 
 
+def _opened(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.executescript(
+        "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
+        "CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, stamp TEXT NOT NULL);"
+        "CREATE TABLE IF NOT EXISTS tags (path TEXT, name TEXT, kind TEXT, line INTEGER, text TEXT);"
+        "CREATE INDEX IF NOT EXISTS tags_path ON tags (path);"
+    )
+    return connection
+
+
 def build_map(
     root: Path,
     files: Iterable[Path],
@@ -213,8 +243,9 @@ def build_map(
     A definition counts by the number of other files that refer to its name, divided among the
     files that define that name; files whose path holds a word of `focus` come first.
     """
-    wanted = [path for path in files if path.suffix in _GRAMMARS][:MAX_FILES]
-    missing = tuple(sorted({path.suffix for path in wanted if _tools_of(path.suffix) is None}))
+    sources = [path for path in files if path.suffix in _GRAMMARS or path.suffix in _UNKNOWN]
+    wanted = [path for path in sources if is_source(path)][:MAX_FILES]
+    missing = tuple(sorted({path.suffix for path in sources if _tools_of(path.suffix) is None}))
     defined: dict[Path, list[Tag]] = {}
     definers: dict[str, set[Path]] = defaultdict(set)
     referrers: dict[str, set[Path]] = defaultdict(set)
@@ -227,7 +258,7 @@ def build_map(
                 referrers[tag.name].add(path)
 
     def score(path: Path, tag: Tag) -> float:
-        named = sum(word.lower() in f"{path} {tag.name}".lower() for word in focus)
+        named = sum(word.lower() in f"{path.relative_to(root)} {tag.name}".lower() for word in focus)
         return named * 100 + len(referrers[tag.name] - {path}) / len(definers[tag.name])
 
     ranked = sorted(

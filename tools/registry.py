@@ -52,9 +52,11 @@ def build_toolbox(
     image_capable: bool = False,
     environ: Mapping[str, str] | None = None,
     ripgrep: Callable[[], str | None] = find_ripgrep,
+    more: Sequence[BuiltIn] = (),
 ) -> "Toolbox":
-    """All tools of a session. `artifacts` is the directory of its stored output: ids of terminals go
-    on from what is found there. Workspace and further roots come with the policy of each call."""
+    """All tools of a session, and `more` that were made elsewhere. `artifacts` is the directory of its
+    stored output: ids of terminals go on from what is found there. Workspace and further roots come
+    with the policy of each call."""
     artifacts.mkdir(parents=True, exist_ok=True, mode=0o700)
     terminals, versions = Terminals(artifacts), Versions(artifacts / "versions.jsonl")
     room = CommandRoom(
@@ -75,6 +77,7 @@ def build_toolbox(
         UpdatePlan(),
         ViewImage(image_capable),
         WriteStdin(terminals),
+        *more,
     )
     return Toolbox(tools, patch, terminals)
 

@@ -36,6 +36,8 @@ def build(settings: Settings, environ: Mapping[str, str], *, interactive: bool) 
         output_schema=_output_schema(settings),
         on_lost_result=cast(Literal["report", "rollback", "stop"], settings.text("on_lost_result")),
         answers=settings.items("answer"),
+        summary_model=settings.text("summary_model"),
+        repo_map=settings.flag("repo_map"),
         interface=_interface(settings),
         origins={dotted(key): setting.layer for key, setting in settings.values.items()},
     )

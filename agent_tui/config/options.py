@@ -173,6 +173,12 @@ SETTINGS: tuple[Option, ...] = (
         default=12,
         help="steps without progress before a run ends; 0 for no limit",
     ),
+    _setting(
+        "summary_model",
+        metavar="PROVIDER/MODEL",
+        help="model that sums up what compaction hides, `main` for the one in use; none by default",
+    ),
+    _setting("repo_map", "flag", help="a map of the project in the project text", project="free"),
     _setting("limits.tasks", "integer", help="processes of one command"),
     _setting("limits.memory_bytes", "integer", help="memory of one command"),
     _setting("limits.file_size_bytes", "integer", help="largest file a command may write"),

@@ -223,7 +223,7 @@ class Compactor:
             hidden_units=plan.hidden_units,
             shortened_results=sum(r.result_text is not None for r in item.replacements),
             detail=detail,
-            project=self._scope.ports.instructions(),
+            project=await asyncio.to_thread(self._scope.ports.instructions),
             guard=judged,
         )
         parts: list[Part] = [item, ended]

@@ -98,7 +98,15 @@ async def _output(scope: Scope, args: Mapping[str, str]) -> Any:
 async def _context(scope: Scope, _: Mapping[str, str]) -> dict[str, Any]:
     breakdown = scope.meter.breakdown(view_of(scope))
     window = window_of(scope)
-    return {**asdict(breakdown), "total": breakdown.total, "window": window.size, "limit": window.soft}
+    total = breakdown.total
+    percent = min(100, round(total * 100 / window.size))
+    return {
+        **asdict(breakdown),
+        "total": total,
+        "window": window.size,
+        "percent": percent,
+        "limit": window.soft,
+    }
 
 
 async def _cost(scope: Scope, _: Mapping[str, str]) -> dict[str, Any]:

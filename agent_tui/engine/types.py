@@ -73,6 +73,8 @@ class Config:
     output_schema: str | None = None  # JSON Schema text
     on_lost_result: Literal["report", "rollback", "stop"] = "report"
     answers: tuple[str, ...] = ()
+    summary_model: str | None = None  # `PROVIDER/MODEL` or `main`; None: compaction keeps the ledger alone
+    repo_map: bool = False  # a map of the project in the project text
     interface: Mapping[str, str] = field(default_factory=dict)  # theme, glyphs, motion, mouse …
     origins: Mapping[str, str] = field(default_factory=dict)  # key → layer
 

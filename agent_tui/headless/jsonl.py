@@ -352,6 +352,9 @@ def _runtime_item(
                 "cause": body.cause,
                 "tokens_before": body.tokens_before,
                 "tokens_after": body.tokens_after,
+                "hidden_units": body.hidden_units,
+                "shortened_results": body.shortened_results,
+                "detail": body.detail,
                 "status": "completed" if body.item_id else "failed",
             }
         case RolledBack():

@@ -81,6 +81,10 @@ def _approvals(rest: str) -> Parsed:
     return _inspect(Subject.GRANTS, _pairs)
 
 
+def _compact(rest: str) -> Parsed:
+    return Parsed(body=Compact(undo=True) if rest == "undo" else Compact(focus=rest))
+
+
 def _rollback(rest: str) -> Parsed:
     words = rest.split()
     if not words:
@@ -156,9 +160,9 @@ COMMANDS: Mapping[str, Slash] = {
     ),
     "redo": Slash(usage="/redo", does="undo the last rollback", parse=lambda _: Parsed(body=Redo())),
     "compact": Slash(
-        usage="/compact [FOCUS]",
-        does="make room in the window",
-        parse=lambda rest: Parsed(body=Compact(focus=rest)),
+        usage="/compact [FOCUS|undo]",
+        does="make room in the window, or take the last time back",
+        parse=_compact,
     ),
     "context": Slash(
         usage="/context", does="what fills the window", parse=lambda _: _inspect(Subject.CONTEXT, _pairs)

@@ -222,6 +222,15 @@ def _ending(outcome: Outcome) -> list[str]:
     return [f"lives on as {outcome.terminal}"] if outcome.status is OutcomeStatus.YIELDED else []
 
 
+def _compacted(body: CompactionEnded) -> str:
+    sizes = f"about {body.tokens_before:,} tokens before, {body.tokens_after:,} after."
+    if body.undone:
+        return f"Compaction undone: {sizes}"
+    if not body.item_id:
+        return f"Compaction: the view stays as it was. {one_line(body.detail)}"
+    return f"Compacted: {count(body.hidden_units, 'unit')} hidden, {sizes}"
+
+
 def _simple(body: Body) -> list[str]:
     match body:
         case InputAccepted(kind=InputKind.STEER):
@@ -237,13 +246,8 @@ def _simple(body: Body) -> list[str]:
         case RetryScheduled():
             wait = f"retry {body.attempt} of {body.attempts} in {seconds(body.delay_s)}"
             return [f"Provider: {one_line(body.error)}; {wait}."]
-        case CompactionEnded() if body.item_id:
-            return [
-                f"Compacted: {count(body.hidden_units, 'unit')} hidden, about {body.tokens_before:,} tokens "
-                f"before, {body.tokens_after:,} after."
-            ]
         case CompactionEnded():
-            return [f"Compaction: the view stays as it was. {one_line(body.detail)}"]
+            return [_compacted(body)]
         case RolledBack():
             return [_rolled_back(body)]
         case PlanChanged():

@@ -347,6 +347,7 @@ class Feed:
                 shortened=body.shortened_results,
                 detail=body.detail,
                 failed=not body.item_id,
+                undone=bool(body.undone),
             )
         )
 

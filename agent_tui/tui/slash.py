@@ -138,7 +138,8 @@ def _image(app: "AgentApp", argument: str) -> None:
 
 
 def _compact(app: "AgentApp", argument: str) -> None:
-    app.link.send(commands.Compact(focus=argument))
+    undo = argument.strip() == "undo"
+    app.link.send(commands.Compact(focus="" if undo else argument, undo=undo))
 
 
 # --- going back ----------------------------------------------------------------------------------
@@ -229,8 +230,8 @@ TABLE: list[Slash] = [
     ),
     Slash(
         name="compact",
-        argument="[focus]",
-        help="make the view smaller now",
+        argument="[focus|undo]",
+        help="make the view smaller now, or take the last time back",
         anytime=False,
         run=_compact,
     ),

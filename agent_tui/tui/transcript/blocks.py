@@ -156,6 +156,7 @@ class Compaction(Block):
     shortened: int
     detail: str = ""
     failed: bool = False
+    undone: bool = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

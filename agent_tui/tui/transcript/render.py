@@ -118,8 +118,11 @@ def _compaction(block: blocks.Compaction, look: Look) -> list[Line]:
             rest=_INDENT,
         )
     arrow = "->" if look.glyphs.ascii else "→"
-    head = f"compacted{separator}view {words.tokens(block.before)} {arrow} {words.tokens(block.after)} tokens"
+    word = "compaction undone" if block.undone else "compacted"
+    head = f"{word}{separator}view {words.tokens(block.before)} {arrow} {words.tokens(block.after)} tokens"
     rows = wrap([Span(head)], look.width, first=(Span(look.glyphs.compacted + " ", "accent"),), rest=_INDENT)
+    if block.undone:
+        return rows
     rows += _labelled(
         "hidden", f"{words.count(block.hidden_units, 'exchange')}; nothing is deleted, Ctrl+T shows all", look
     )

@@ -122,7 +122,7 @@ def _model_item(status: Status, wide: bool) -> Item:
 def _context(status: Status, glyphs: Glyphs) -> Item:
     if not status.context_window:
         return Item("context", [""])
-    share = status.context_used / status.context_window
+    share = min(1.0, status.context_used / status.context_window)
     if share >= 1:
         return Item("context", ["CONTEXT FULL"], alarm=True)
     mark = glyphs.above + " " if share >= SOFT_LIMIT else ""
