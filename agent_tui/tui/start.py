@@ -166,46 +166,7 @@ def model_sheet(
     """First start. Values: a model's name (with `+`: keep as default), `key`, `address`, `demo`,
     `file`, empty for quit."""
     if not found:
-        return Sheet(
-            place=place,
-            branch=branch,
-            heading="No model is set up.",
-            facts=[
-                ("Keys in the environment", "none of " + ", ".join(keys)),
-                ("Local servers", f"none answered (ports {', '.join(map(str, ports))})"),
-            ],
-            question="Choose how to begin. Nothing leaves this machine before you do.",
-            options=[
-                Option(
-                    key="1",
-                    label="Enter a key",
-                    note="for this session only, or name a variable to read",
-                    value="key",
-                ),
-                Option(
-                    key="2",
-                    label="Enter an address",
-                    note="of a server, such as http://127.0.0.1:8000/v1",
-                    value="address",
-                ),
-                Option(
-                    key="3",
-                    label="Try the demo",
-                    note="scripted model, no key, no network, on a copy",
-                    value="demo",
-                ),
-                Option(
-                    key="4",
-                    label="Show the file",
-                    note="where a model is set, with three short examples",
-                    value="file",
-                ),
-                Option(key="5", label="Quit"),
-            ],
-            health=health,
-            keys="1–5 or ↑ ↓ and Enter",
-            foot="agent-tui doctor checks everything in detail",
-        )
+        return _nothing_found_sheet(place, keys=keys, ports=ports, branch=branch, health=health)
     options = [
         Option(
             key=str(number),
@@ -234,6 +195,51 @@ def model_sheet(
         extra="d",
         keys="Enter use once · d use and keep as default · q quit",
         foot="settings file: ~/.config/agent-tui/config.toml",
+    )
+
+
+def _nothing_found_sheet(
+    place: str, *, keys: Sequence[str], ports: Sequence[int], branch: str, health: Sequence[tuple[str, str]]
+) -> Sheet:
+    return Sheet(
+        place=place,
+        branch=branch,
+        heading="No model is set up.",
+        facts=[
+            ("Keys in the environment", "none of " + ", ".join(keys)),
+            ("Local servers", f"none answered (ports {', '.join(map(str, ports))})"),
+        ],
+        question="Choose how to begin. Nothing leaves this machine before you do.",
+        options=[
+            Option(
+                key="1",
+                label="Enter a key",
+                note="for this session only, or name a variable to read",
+                value="key",
+            ),
+            Option(
+                key="2",
+                label="Enter an address",
+                note="of a server, such as http://127.0.0.1:8000/v1",
+                value="address",
+            ),
+            Option(
+                key="3",
+                label="Try the demo",
+                note="scripted model, no key, no network, on a copy",
+                value="demo",
+            ),
+            Option(
+                key="4",
+                label="Show the file",
+                note="where a model is set, with three short examples",
+                value="file",
+            ),
+            Option(key="5", label="Quit"),
+        ],
+        health=health,
+        keys="1–5 or ↑ ↓ and Enter",
+        foot="agent-tui doctor checks everything in detail",
     )
 
 
