@@ -91,8 +91,8 @@ class Asking:
         """The prompt takes keys, or gives them back."""
         app = self._app
         if app.prompt.armed and len(app.screen_stack) == 1:
-            app.prompt.focus()
-        elif app.prompt.has_focus:
+            app.prompt.take_focus()
+        elif app.prompt.has_focus and not app.prompt.is_writing:
             app.editor.focus()
 
     def answered(self, effect: Send | Act) -> None:

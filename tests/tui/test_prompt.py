@@ -76,6 +76,7 @@ async def test_feedback_is_written_inside_the_prompt(tmp_path: Path) -> None:
     async with driven(tmp_path, scenes.asks()) as it:
         await it.wait_for_arming()
         await it.press("f")
+        await it.wait_for_arming()  # which must not take the keys from the text
         await it.type("bump it")
         assert "deny, and tell the model:" in it.screen
         await it.press("enter")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from agent_tui.engine import commands
 from agent_tui.engine.commands import Subject
 from agent_tui.tui import words
+from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.link import RefusedError
 from agent_tui.tui.safe_text import one_line
 from agent_tui.tui.screens.view import ListView, View
@@ -113,7 +114,8 @@ class CheckpointsView(ListView[Checkpoint]):
         item = self.picked
         if item is None:
             return []
-        head = f"  before {clock_of(item)} {before_words(item)} · checkpoint {item.id}"
+        separator = own_words(" · ", look.glyphs)
+        head = f"  before {clock_of(item)} {before_words(item)}{separator}checkpoint {item.id}"
         rows = [clip(untrusted(head, strict=True), look.width)]
         if item.broken:
             rows.append(clip(untrusted(f"  ! it cannot be restored: {item.broken}", "attention"), look.width))
@@ -135,6 +137,7 @@ class CheckpointsView(ListView[Checkpoint]):
 class PreviewView(View):
     """What a rollback would do, whole; nothing changes before Enter."""
 
+    heavy = True
     keys_first = "Enter roll back · Space keep mine / take checkpoint / merge · d diff"
 
     def __init__(

@@ -7,6 +7,7 @@ from textual import events
 
 from agent_tui.engine.commands import Subject, TerminalInput
 from agent_tui.tui import words
+from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.link import RefusedError
 from agent_tui.tui.safe_text import one_line
 from agent_tui.tui.screens.view import ListView, View
@@ -74,7 +75,8 @@ class TerminalsView(ListView[Entry]):
         item = self.picked
         if item is None:
             return []
-        head = f"  {item.get('id')} · started by call {item.get('call_id', '')}"
+        separator = own_words(" · ", look.glyphs)
+        head = f"  {item.get('id')}{separator}started by call {item.get('call_id', '')}"
         rows = [clip(untrusted(head, "muted"), look.width)]
         tail = str(item.get("tail", "")).rstrip("\n").split("\n")
         room = max(self.body.size.height - len(self.items) - 4, 3)

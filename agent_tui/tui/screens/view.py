@@ -74,6 +74,7 @@ class View(Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = []
     CSS = "View Pane { height: 1; } View Body { height: 1fr; }"
+    heavy = False  # the rule of what changes something
     keys_first = ""
     keys_second = "/ find · Esc close"
 
@@ -124,10 +125,11 @@ class View(Screen[None]):
     def draw_frame(self) -> None:
         """The rows around the body."""
         look = self.look
+        rule = look.glyphs.heavy if self.heavy else look.glyphs.rule
         left, right = (
             tuple(untrusted(own_words(text, look.glyphs), strict=True)) for text in self.title_words()
         )
-        self.head.show([ruled(clip(left, look.width - 8), right, look.width, look.glyphs.rule)])
+        self.head.show([ruled(clip(left, look.width - 8), right, look.width, rule)])
         keys, second = self._keys()
         self.foot.show(
             [
@@ -135,7 +137,7 @@ class View(Screen[None]):
                     (Span(own_words(keys, look.glyphs), "muted"),) if keys else (),
                     (),
                     look.width,
-                    look.glyphs.rule,
+                    rule,
                 )
             ]
         )

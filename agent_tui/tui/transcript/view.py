@@ -16,6 +16,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from agent_tui.tui import paint
+from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript import render
 from agent_tui.tui.transcript.blocks import Answer, Block
 from agent_tui.tui.transcript.growing import Growing
@@ -135,7 +136,8 @@ class Transcript(Widget, can_focus=True):
 
     def _picked_lines(self, index: int, look: Look) -> list[Line]:
         first, *rest = self._lines(self.blocks[index], replace(look, width=look.width - 2)) or [()]
-        keys = (Span("  d diff · Enter fold · y copy · b back to before this · Esc leave", "accent"),)
+        words = "  d diff · Enter fold · y copy · b back to before this · Esc leave"
+        keys = (Span(own_words(words, look.glyphs), "accent"),)
         return [(Span("> ", "accent"), *first), *rest, keys]
 
     def update_view(self) -> None:

@@ -133,6 +133,15 @@ class Prompt(Vertical, can_focus=True):
             self._input.focus()
             self._hint.show([(), (Span("    " + writing.hint, "muted"),)])
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether a text is being written inside: keys belong to its input."""
+        return self.form is not None and self.form.writing is not None
+
+    def take_focus(self) -> None:
+        """To the input while a text is written, so that a prompt that arms does not take its keys."""
+        (self._input if self.is_writing else self).focus()
+
     def _close_input(self) -> None:
         if self.has_class("-writing"):
             self.remove_class("-writing")
@@ -191,7 +200,7 @@ class Prompt(Vertical, can_focus=True):
                 event.stop()
                 self.post_message(self.ToEditor(event.character))
             return
-        if self.form.writing is not None:
+        if self.is_writing and event.key != "escape":
             return
         if event.key == "escape":
             event.stop()
