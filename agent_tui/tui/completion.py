@@ -146,4 +146,4 @@ class Completing:
             *untrusted(shown, "strong", strict=True),
             Span(item.note),
         )
-        return with_right(clip(left, width - width_of(right) - 1), right, width)
+        return with_right(clip(left, width - width_of(right) - 1, self._app.glyphs.more), right, width)

@@ -179,7 +179,11 @@ class Place:
 def draw(form: Form, look: Look, place: Place) -> Drawn:
     """Lay a prompt out in at most `room` rows; only its object scrolls."""
     content = form.object(look)
-    facts = [clip(row, look.width) for row in form.facts(look)] if place.compact else form.facts(look)
+    facts = (
+        [clip(row, look.width, look.glyphs.more) for row in form.facts(look)]
+        if place.compact
+        else form.facts(look)
+    )
     gap = [] if place.compact else [BLANK]
     tail = (
         [] if form.writing is not None else _tail(form, look, place, locked_words(len(content), place.seen))

@@ -116,9 +116,15 @@ class CheckpointsView(ListView[Checkpoint]):
             return []
         separator = own_words(" · ", look.glyphs)
         head = f"  before {clock_of(item)} {before_words(item)}{separator}checkpoint {item.id}"
-        rows = [clip(untrusted(head, strict=True), look.width)]
+        rows = [clip(untrusted(head, strict=True), look.width, look.glyphs.more)]
         if item.broken:
-            rows.append(clip(untrusted(f"  ! it cannot be restored: {item.broken}", "attention"), look.width))
+            rows.append(
+                clip(
+                    untrusted(f"  ! it cannot be restored: {item.broken}", "attention"),
+                    look.width,
+                    look.glyphs.more,
+                )
+            )
         return rows
 
     def press(self, key: str, character: str) -> bool:
@@ -279,7 +285,7 @@ def _operation(operation: Operation) -> list[Span]:
 def _columns(cells: Sequence[list[Span]], look: Look) -> list[Line]:
     half = look.width // 2
     if look.width < 100 and any(width_of(cell) > half - 1 for cell in cells):
-        return [clip(cell, look.width) for cell in cells]
+        return [clip(cell, look.width, look.glyphs.more) for cell in cells]
     rows: list[Line] = []
     for index in range(0, len(cells), 2):
         left = clip(cells[index], half - 1)
@@ -298,6 +304,10 @@ def _stays(plan: RollbackPlan, look: Look) -> list[Line]:
     rows: list[Line] = [(Span(f"  stays as it is {len(entries)}", "strong"),)]
     for path, reason in entries:
         rows.append(
-            clip([*untrusted(f"    {path:<20} ", strict=True), *untrusted(reason, "muted")], look.width)
+            clip(
+                [*untrusted(f"    {path:<20} ", strict=True), *untrusted(reason, "muted")],
+                look.width,
+                look.glyphs.more,
+            )
         )
     return [*rows, BLANK]

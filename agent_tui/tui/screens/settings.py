@@ -49,7 +49,7 @@ class FactsView(View):
                 *untrusted(f"{value:<32} ", "strong"),
                 *untrusted(note, "muted"),
             ]
-            rows.append(clip(spans, look.width))
+            rows.append(clip(spans, look.width, look.glyphs.more))
         return rows
 
 

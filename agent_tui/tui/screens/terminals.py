@@ -77,7 +77,7 @@ class TerminalsView(ListView[Entry]):
             return []
         separator = own_words(" · ", look.glyphs)
         head = f"  {item.get('id')}{separator}started by call {item.get('call_id', '')}"
-        rows = [clip(untrusted(head, "muted"), look.width)]
+        rows = [clip(untrusted(head, "muted"), look.width, look.glyphs.more)]
         tail = str(item.get("tail", "")).rstrip("\n").split("\n")
         room = max(self.body.size.height - len(self.items) - 4, 3)
         bar = (Span("  "), Span(look.glyphs.output + " ", "rule"))
@@ -137,7 +137,7 @@ class AttachedView(View):
             self.body.scroll(10**9)
 
     def content(self, look: Look) -> Sequence[Line]:
-        return [tuple(clip(untrusted(text), look.width)) for text in self._tail.split("\n")]
+        return [tuple(clip(untrusted(text), look.width, look.glyphs.more)) for text in self._tail.split("\n")]
 
     def on_key(self, event: events.Key) -> None:
         event.stop()

@@ -142,7 +142,13 @@ class View(Screen[None]):
             ]
         )
         self.foot_second.show(
-            [clip([Span("   "), *untrusted(own_words(second, look.glyphs), "muted")], look.width)]
+            [
+                clip(
+                    [Span("   "), *untrusted(own_words(second, look.glyphs), "muted")],
+                    look.width,
+                    look.glyphs.more,
+                )
+            ]
         )
 
     def _keys(self) -> tuple[str, str]:
@@ -281,7 +287,7 @@ class ListView(View, Generic[T]):
         row = self.row(self.items[index], look)
         if index == self.at:
             row = tuple(Span(text, "strong" if role in ("text", "muted") else role) for text, role in row)
-        return clip((mark, *row), look.width)
+        return clip((mark, *row), look.width, look.glyphs.more)
 
     def scroll(self, act: str) -> None:
         page = max(self.body.size.height - 6, 1)
