@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """List, show, compare or prune."""
     from agent_tui.cli.settings import load
+    from sandbox.placeholders import present
 
     settings = load(arguments)
     folder = settings.state_dir
+    present(folder)  # what a crash left in the workspace goes first
     _check_ids(arguments.action, arguments.ids)
     match arguments.action:
         case "show":
@@ -181,8 +184,9 @@ def _print_changes(heading: str, changes: "Sequence[FileChange]", count: int) ->
 
 def _diff(workspace: Path, state_dir: Path, ids: Sequence[str], *, as_json: bool) -> None:
     from checkpoints.offline import opened
+    from sandbox.placeholders import present
 
-    with opened(workspace, state_dir, ids[0]) as (core, older):
+    with opened(workspace, state_dir, ids[0], partial(present, state_dir)) as (core, older):
         newer = core.main.resolve(ids[1]) if len(ids) > 1 else None
         changes, text = core.compared(older, newer)
     if as_json:

@@ -77,7 +77,7 @@ def _settle(
         plain=plain,
         theme=config.interface.get("theme", "auto"),
     )
-    answer = questions.ask_for_trust(asker, config)
+    answer = questions.ask_for_trust(asker, config, settings)
     if answer == "quit":
         return None
     if must_choose:

@@ -11,7 +11,7 @@ from getpass import getpass
 from typing import Literal
 
 from agent_tui.config.edit import set_value
-from agent_tui.config.layers import Settings
+from agent_tui.config.layers import Settings, project_effects
 from agent_tui.config.providers import KEY_VARIABLE, provider_table
 from agent_tui.config.trust import Survey, TrustFile, TrustStore, survey
 from agent_tui.engine.types import Config
@@ -54,7 +54,9 @@ class Choice:
     demo: bool = False
 
 
-def ask_for_trust(asker: Asker, config: Config) -> Literal["unasked", "trusted", "refused", "quit"]:
+def ask_for_trust(
+    asker: Asker, config: Config, settings: Settings
+) -> Literal["unasked", "trusted", "refused", "quit"]:
     """Ask once for exactly these files; nothing of them counts before the answer."""
     store = TrustStore(config.state_dir, config.workspace)
     found = survey(config.workspace, instructions=candidates(config.workspace))
@@ -113,10 +115,10 @@ def ask_without_sandbox(asker: Asker, what: str, fix: str) -> str:
     return asker.ask(sandbox_sheet(asker.place, what=what, fix=fix, branch=asker.branch))
 
 
-def _effect(file: TrustFile) -> str:
+def _effects(file: TrustFile, settings: Settings) -> list[str]:
     if file.kind == "settings":
-        return "settings"
-    return f"{file.lines} line{'' if file.lines == 1 else 's'} of instructions for the model"
+        return project_effects(settings, file.path, file.path.read_bytes())
+    return [f"{file.lines} line{'' if file.lines == 1 else 's'} of instructions for the model"]
 
 
 def _view(found: Survey, asker: Asker) -> None:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,11 +47,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Plan, ask, go back, verify; 0 only when every path is as the checkpoint has it."""
     from agent_tui.cli.settings import load
     from checkpoints.offline import opened
+    from sandbox.placeholders import present
 
     settings = load(arguments)
     _check(arguments)
-    with opened(settings.workspace, settings.state_dir, arguments.id) as (core, row):
-        _settle_cut(core)
+    stand_ins = partial(present, settings.state_dir)
+    stand_ins()  # what a crash left in the workspace goes first
+    with opened(settings.workspace, settings.state_dir, arguments.id, stand_ins) as (core, row):
+        _settle_cut(core, may_ask=sys.stdin.isatty() and not (arguments.yes or arguments.json))
         if arguments.redo:
             return _redo(core, settings.state_dir, arguments)
         return _go_back(core, row, settings.state_dir, arguments)
@@ -71,14 +75,19 @@ def _mode(arguments: argparse.Namespace) -> "Mode":
     return "conversation" if arguments.conversation_only else "both"
 
 
-def _settle_cut(core: "Joined") -> None:
-    """A rollback that was killed is taken back before anything else."""
+def _settle_cut(core: "Joined", *, may_ask: bool) -> None:
+    """A rollback that was killed is taken back before anything else, or finished if a person says so."""
     from checkpoints.rollback import Rollback
 
     cut = Rollback(core.main).cut()
-    if cut is not None:
-        core.recover(complete=False)
-        _tell(f"a rollback to {cut.target} was cut after {cut.done} of {cut.total} steps; it was taken back")
+    if cut is None:
+        return
+    said = f"a rollback to {cut.target} was cut after {cut.done} of {cut.total} steps"
+    if may_ask:
+        print(f"{printable(said)}; finish it? [y/N, N takes it back] ", end="", flush=True)
+    is_wanted = may_ask and sys.stdin.readline().strip().lower() in ("y", "yes")
+    core.recover(complete=is_wanted)
+    _tell(f"{said}; it was {'finished' if is_wanted else 'taken back'}")
 
 
 def _go_back(core: "Joined", row: "Row", state_dir: Path, arguments: argparse.Namespace) -> int:

@@ -110,6 +110,20 @@ def resolve(
     )
 
 
+def project_effects(settings: Settings, path: Path, data: bytes) -> list[str]:
+    """What a workspace's file would do on top of `settings`, in words; nothing of it is used yet."""
+    try:
+        wanted = parse(data, path).values
+    except UsageError as error:
+        return [f"cannot be used: {error}"]
+    effects = []
+    for key, value in wanted.items():
+        option = find(key)
+        reason = _objection(option, value, settings.values.get(key)) if option else ""
+        effects.append(f"ignored: {reason}" if reason else f"sets {dotted(key)} = {_toml(value)}")
+    return effects or ["sets nothing"]
+
+
 def _layer(values: Mapping[Key, Value], name: str) -> dict[Key, Setting]:
     return {key: Setting(value=value, layer=name) for key, value in values.items()}
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from agent_tui.config.layers import Settings
+from agent_tui.config.layers import ENVIRONMENT, FLAG, Settings
 from agent_tui.engine.types import ModelChoice
 from agent_tui.errors import UsageError
 from agent_tui.models.router import CatalogError, Route, find_route
@@ -32,9 +32,19 @@ def provider_table(settings: Settings) -> Mapping[str, Any]:
 def route_to(name: str, settings: Settings) -> Route:
     """Where the model called `PROVIDER/MODEL` is. Raises UsageError."""
     try:
-        return find_route(name, base_url=settings.text("base_url") or "", providers=provider_table(settings))
+        return find_route(name, base_url=_base_url(name, settings), providers=provider_table(settings))
     except CatalogError as error:
         raise UsageError(str(error)) from error
+
+
+def _base_url(name: str, settings: Settings) -> str:
+    """`--base-url` is the address of the model that was chosen with it, not of other providers."""
+    provider, chosen = name.partition("/")[0], (settings.text("model") or "").partition("/")[0]
+    if chosen in ("", provider):
+        return settings.text("base_url") or ""
+    own = settings.below("providers").get((provider, "base_url"))
+    is_explicit = settings.layer("model") in (FLAG, ENVIRONMENT)
+    return "" if own or is_explicit else settings.text("base_url") or ""
 
 
 def key_variable(route: Route, environ: Mapping[str, str]) -> str:

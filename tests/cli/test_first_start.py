@@ -28,7 +28,8 @@ def test_trust_holds_for_exactly_these_files(program: Program) -> None:
     assert layer(program, "verify") == "default"
     with Terminal(program) as terminal:
         terminal.expect("off until you trust them")
-        terminal.expect(".agent-tui/config.toml")
+        terminal.expect('.agent-tui/config.toml  sets verify = "make"')
+        terminal.expect('ignored: `sandbox = "off"` would loosen it')
         terminal.expect("AGENTS.md  1 line of instructions")
         terminal.type("v\n")
         terminal.expect("be kind")
