@@ -64,7 +64,7 @@ def ask_for_trust(
         return "unasked"
     found = survey(config.workspace, instructions=candidates(config.workspace), names=NAMES)
     sheet = trust_sheet(
-        asker.place, [(file.shown, [_effect(file)]) for file in found.files], branch=asker.branch
+        asker.place, [(file.shown, _effects(file, settings)) for file in found.files], branch=asker.branch
     )
     while True:
         match asker.ask(sheet):
@@ -116,6 +116,8 @@ def ask_without_sandbox(asker: Asker, what: str, fix: str) -> str:
 
 
 def _effects(file: TrustFile, settings: Settings) -> list[str]:
+    if not file.sha256:
+        return ["cannot be read, so it is never used"]
     if file.kind == "settings":
         return project_effects(settings, file.path, file.path.read_bytes())
     return [f"{file.lines} line{'' if file.lines == 1 else 's'} of instructions for the model"]
