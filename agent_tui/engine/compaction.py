@@ -30,7 +30,6 @@ from context.summary import summary_view
 from context.units import units_of, visibility_of
 from context.view import UserUnit, View
 
-SUMMARY_TIMEOUT_S = 60.0
 FLOOR_SHARE = 0.5  # of the soft limit: what can never be hidden should stay below it
 REREAD_STRIKES = 2
 
@@ -288,14 +287,15 @@ class Compactor:
             max_output_tokens=min(2 * plan.summary_tokens, room.reserved_output),
             tool_choice="none",
         )
-        text = await self._scope.stop.guard(_ask(model, request))
+        answer = _ask(model, request, self._scope.ports.summary_timeout_s)
+        text = await self._scope.stop.guard(answer)
         return text, guard.after_summary(ok=text is not None, now=now)
 
 
-async def _ask(model: Model, request: ModelRequest) -> str | None:
+async def _ask(model: Model, request: ModelRequest, timeout_s: float) -> str | None:
     """The text of one answer; None for an error, a silence, or an answer that calls tools."""
     try:
-        async with asyncio.timeout(SUMMARY_TIMEOUT_S):
+        async with asyncio.timeout(timeout_s):
             async for part in model.stream(request):
                 match part:
                     case Completed():

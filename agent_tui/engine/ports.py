@@ -221,6 +221,7 @@ class Ports:
     summariser: Model | None = (
         None  # for compaction, `model` itself where that is meant; None: the ledger alone
     )
+    summary_timeout_s: float = 60.0
     choose_model: Callable[[str], Model] | None = None  # by `PROVIDER/MODEL`; raises AgentError
     sessions: Callable[[], Sequence[Mapping[str, Any]]] = tuple  # stored ones, as `Subject.SESSIONS`
     files: Callable[[], Sequence[str]] = tuple  # of the workspace, for mentions; may take a while
