@@ -29,6 +29,9 @@ def run(
     descriptor = sys.__stdin__.fileno() if sys.__stdin__ is not None else 0
     probe = Probe(descriptor)
     os.environ.setdefault("ESCDELAY", "100")
+    # The toolkit paints at most this often, so a key waits for the next frame; what we send it is
+    # slowed down before (10 Hz), so more frames cost nothing.
+    os.environ.setdefault("TEXTUAL_FPS", "240")
     from agent_tui.tui.app import AgentApp
 
     look = chosen_look(config, probe.answers())
