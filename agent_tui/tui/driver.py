@@ -45,7 +45,11 @@ def add_keys() -> None:
     table.update({sequence: (key,) for sequence, key in _SEQUENCES.items()})
 
 
-_LATE_ANSWER = re.compile(r"\x1b\[\?[\d;]*c|\x1b\]11;[^\x07\x1b]*\x07")
+# What a terminal says of itself, which no key sends: attributes and status (ECMA-48, xterm's control
+# sequences), colours and other OSC replies with either end.
+_ANSWER = re.compile(r"\x1b\[[?>=][\d;]*[cn]|\x1b\]\d+;[^\x07\x1b]*(?:\x07|\x1b\\)")
+_ANSWER_BEGUN = re.compile(r"\x1b(?:\[[?>=][\d;]*|\]\d+;[^\x07\x1b]*\x1b?)\Z")
+MAX_ANSWER_CHARS = 512  # what grows longer without an end is no answer
 
 
 _PASTE_START, _PASTE_END = "\x1b[200~", "\x1b[201~"
@@ -54,13 +58,15 @@ _PASTE_START, _PASTE_END = "\x1b[200~", "\x1b[201~"
 class InputParser(XTermParser):
     """Takes pastes out before keys are looked for, so that no byte of a paste can be a key.
 
-    Also drops answers to the probe that come after it gave up, as over a slow line.
+    Also takes out answers to the probe that come after it gave up, as over a slow line, in one piece or
+    in several.
     """
 
     def __init__(self, debug: bool = False) -> None:
         super().__init__(debug)
         self._paste: list[str] | None = None  # pieces of the paste that is coming in
         self._held = ""  # what may be the beginning of a marker
+        self._answer = ""  # what came of an answer so far
 
     def feed(self, data: str) -> Iterable[Message]:
         if not data:
@@ -75,7 +81,7 @@ class InputParser(XTermParser):
             if self._paste is not None:
                 self._paste.append(before)
             elif before:
-                yield from super().feed(before)
+                yield from self._keys(before)
             rest = after
             if found and self._paste is None:
                 self._paste = []
@@ -86,11 +92,20 @@ class InputParser(XTermParser):
     def tick(self) -> Iterable[Message]:
         if self._held and self._paste is None:
             held, self._held = self._held, ""
-            yield from super().feed(held)
+            yield from self._keys(held)
         yield from super().tick()
 
+    def _keys(self, data: str) -> Iterable[Message]:
+        """Keys, mouse and reports, without the answers among them."""
+        rest, self._answer = _ANSWER.sub("", self._answer + data), ""
+        begun = _ANSWER_BEGUN.search(rest)
+        if begun is not None and len(begun[0]) <= MAX_ANSWER_CHARS:
+            rest, self._answer = rest[: begun.start()], begun[0]
+        if rest:
+            yield from super().feed(rest)
+
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
-        if _LATE_ANSWER.fullmatch(sequence):
+        if _ANSWER.fullmatch(sequence):  # one that was cut right after its Esc
             return [events.Key(Keys.Ignore, sequence)]
         return super()._sequence_to_key_events(sequence, alt)
 

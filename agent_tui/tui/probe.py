@@ -18,6 +18,7 @@ REST_S = 0.03  # for the rest of an answer that began to arrive
 _BACKGROUND = re.compile(rb"\x1b\]11;rgb:([0-9a-fA-F]+)/([0-9a-fA-F]+)/([0-9a-fA-F]+)(?:\x07|\x1b\\)")
 _COLUMN = re.compile(rb"\x1b\[(\d+);(\d+)R")
 _ATTRIBUTES = re.compile(rb"\x1b\[\?[\d;]*c")
+_BEGUN = re.compile(rb"\x1b(?:\[[0-9;?]*|\][^\x07\x1b]*\x1b?)?\Z")
 _ESCAPES = re.compile(
     rb"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b\[[0-9;?]*[A-Za-z~]?|\x1b.?|[\x00-\x09\x0b-\x1f\x7f]"
 )
@@ -39,26 +40,31 @@ class Probe:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._before = termios.tcgetattr(descriptor)
-        self._asked_at = time.monotonic()
         self._data = b""
-        self._wait_s = FAR_WAIT_S if os.environ.get("SSH_CONNECTION") else WAIT_S
+        self._until = time.monotonic() + (FAR_WAIT_S if os.environ.get("SSH_CONNECTION") else WAIT_S)
         tty.setcbreak(descriptor, termios.TCSANOW)
         question = f"\r{_GLYPHS}\x1b[6n\r\x1b[K\x1b]11;?\x07\x1b[c"
         os.write(descriptor, question.encode())
 
     def answers(self) -> Answers:
-        """Read what came; the line settings are as they were before."""
+        """Read what came, all of it: what is left unread would come in as keys.
+
+        The line settings are as they were before.
+        """
         try:
-            while (
-                not _ATTRIBUTES.search(self._data)
-                and (left := self._asked_at + WAIT_S - time.monotonic()) > 0
-            ):
-                if not select.select([self._descriptor], [], [], left)[0]:
+            while select.select([self._descriptor], [], [], self._left())[0]:
+                piece = os.read(self._descriptor, 4_096)
+                self._data += piece
+                if not piece or (_ATTRIBUTES.search(self._data) and not _BEGUN.search(self._data)):
                     break
-                self._data += os.read(self._descriptor, 4_096)
         finally:
             termios.tcsetattr(self._descriptor, termios.TCSANOW, self._before)
         return parsed(self._data)
+
+    def _left(self) -> float:
+        """Seconds to wait: 0 reads what is there already, an answer that has begun gets to its end."""
+        rest = REST_S if _BEGUN.search(self._data) else 0.0
+        return max(self._until - time.monotonic(), rest)
 
 
 def parsed(data: bytes) -> Answers:

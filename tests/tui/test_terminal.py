@@ -6,9 +6,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Timer
+from typing import Any
 
 import pytest
 
+from agent_tui.tui.probe import Answers, Probe
 from tests.tui.emulated import Tty
 
 PLAY = Path(__file__).with_name("play.py")
@@ -31,7 +34,7 @@ def begin(tmp_path: Path) -> Iterator[Starts]:
     """Starts the interface on a scene and waits for its first picture."""
     opened: list[Tty] = []
 
-    def start(scene: str = "idle", *settings: str, wait_for: str = "ready", **options: int) -> Tty:
+    def start(scene: str = "idle", *settings: str, wait_for: str = "ready", **options: Any) -> Tty:
         env = {
             key: value
             for key, value in os.environ.items()
@@ -52,6 +55,53 @@ def begin(tmp_path: Path) -> Iterator[Starts]:
     yield start
     for tty in opened:
         tty.close()
+
+
+LATE = {
+    "in one piece": ["\x1b[1;3R\x1b]11;rgb:1414/1616/1a1a\x07\x1b[?1;2c"],
+    "with the other end of a string": ["\x1b]11;rgb:1414/1616/1a1a\x1b\\\x1b[?62;22c"],
+    "cut in the attributes": ["\x1b[?1", ";2c"],
+    "cut in the colour": ["\x1b]11;rgb:14", "14/1616/1a1a\x1b", "\\\x1b[?1;2c"],
+}
+
+
+@pytest.mark.parametrize("pieces", LATE.values(), ids=LATE)
+def test_an_answer_of_the_terminal_that_comes_late_is_no_input(
+    begin: Starts, tmp_path: Path, pieces: list[str]
+) -> None:
+    tty = begin(answers=False)
+    for piece in pieces:
+        tty.send(piece)
+        tty.settle()
+    tty.send("go")
+    tty.until("go")
+    tty.send("\r")
+    tty.until("You said 2")
+    tty.send("\x04")
+    assert tty.wait() == 0
+    assert "text='go'" in sent(tmp_path)
+
+
+@pytest.mark.parametrize("cut", [0, 2, 9, 30])
+def test_the_probe_reads_what_has_come_when_its_time_is_over(
+    monkeypatch: pytest.MonkeyPatch, cut: int
+) -> None:
+    monkeypatch.setattr("agent_tui.tui.probe.WAIT_S", 0.0)
+    monkeypatch.setattr("agent_tui.tui.probe.FAR_WAIT_S", 0.0)
+    monkeypatch.setattr("agent_tui.tui.probe.REST_S", 5.0)
+    answer = b"hi\x1b[1;3R\x1b]11;rgb:1414/1616/1a1a\x07\x1b[?1;2c"
+    terminal, descriptor = os.openpty()
+    try:
+        probe = Probe(descriptor)
+        os.write(terminal, answer[: len(answer) - cut])
+        rest = Timer(0.05, os.write, (terminal, answer[len(answer) - cut :]))
+        rest.start()
+        found = probe.answers()
+        rest.join()
+    finally:
+        os.close(terminal)
+        os.close(descriptor)
+    assert found == Answers(background_is_dark=True, glyphs_fit=True, typed="hi")
 
 
 def sent(tmp_path: Path) -> str:
