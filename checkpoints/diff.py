@@ -24,7 +24,8 @@ AuthorOf = Callable[[bytes], Author]
 def changes(
     trees: Trees, older: State, newer: State, pairs: Mapping[bytes, Pair], author_of: AuthorOf
 ) -> tuple[FileChange, ...]:
-    """The changed files in the order of their paths; folders show only when nothing in them does."""
+    """The changed files, those with lines first, each in the order of their paths; folders show only
+    when nothing in them does."""
     files = {path: pair for path, pair in pairs.items() if _is_shown(path, pair, pairs)}
     counts, renames = _counted(trees.store, older, newer, files)
     sources = set(renames.values())
@@ -40,7 +41,7 @@ def changes(
             )
         found.append(_by(change, author_of(path)))
     found += [_by(change, author_of(os.fsencode(change.path))) for change in _gap_changes(older, newer)]
-    return tuple(found)
+    return tuple(sorted(found, key=lambda change: change.added is None))
 
 
 def _by(change: FileChange, author: Author) -> FileChange:

@@ -6,7 +6,11 @@ from checkpoints.types import ChangeKind, FileChange
 
 
 def merge_changes(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
-    """One change a path, in the order of first change; a path made and deleted again is left out."""
+    """One change a path; a path made and deleted again is left out.
+
+    In the order of first change, what has lines before what has none: a list that is cut ends with byte
+    code and pictures, not with the source.
+    """
     merged: dict[str, FileChange] = {}
     for change in changes:
         old = merged.get(change.path)
@@ -16,7 +20,7 @@ def merge_changes(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
             del merged[change.path]
         else:
             merged[change.path] = _join(old, change)
-    return tuple(merged.values())
+    return tuple(sorted(merged.values(), key=lambda change: change.added is None))
 
 
 def _join(old: FileChange, new: FileChange) -> FileChange:

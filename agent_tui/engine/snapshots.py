@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_tui.engine.events import Body, CheckpointTaken, NoticeRaised
-from agent_tui.engine.prepare import Prepared
+from agent_tui.engine.prepare import Prepared, card_text
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.waves import is_empty
 from checkpoints.types import Author, Cause, Checkpoint, CheckpointError, FileChange, Phase
@@ -87,7 +87,6 @@ class Snapshots:
     def _cause(self, phase: Phase, step: int, calls: Sequence[Prepared]) -> Cause:
         session = self._scope.session
         first = calls[0] if calls else None
-        shown = first.assessment.shown if first and first.assessment else ""
         return Cause(
             phase=phase,
             session=session.id,
@@ -95,7 +94,7 @@ class Snapshots:
             step=step,
             call_id=first.call_id if first else "",
             tool=first.tool if first else "",
-            summary=" ".join(shown.split())[:MAX_SUMMARY_CHARS],
+            summary=_summary(first),
             model=self._scope.ports.model.info.model,
             touched=tuple(str(p) for call in calls if call.assessment for p in call.assessment.files),
             only_touched=bool(calls) and all(_names_all_it_writes(call) for call in calls),
@@ -105,6 +104,14 @@ class Snapshots:
                 if terminal.get("state") == "live"
             ),
         )
+
+
+def _summary(call: Prepared | None) -> str:
+    """The command, or the files of a patch, on one line."""
+    if call is None or call.assessment is None:
+        return ""
+    verb = "patch " if call.assessment.action == "edit" else ""
+    return f"{verb}{' '.join(card_text(call, '').split())}"[:MAX_SUMMARY_CHARS]
 
 
 def _names_all_it_writes(call: Prepared) -> bool:

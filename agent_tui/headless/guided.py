@@ -88,7 +88,7 @@ class Guided:
         raise RuntimeError("the engine ended early")
 
     def _allow(self, asked: ApprovalAsked) -> None:
-        self._progress.say(f"? {one_line(asked.assessment.shown.splitlines()[0])} · {one_line(asked.why)}")
+        self._progress.say(f"? {self._progress.named(asked.call_id)} · {one_line(asked.why)}")
         decision = Decide(approval_id=asked.approval_id, decision=Decision.ONCE, digest=asked.digest)
         self._send(decision)
 

@@ -56,6 +56,13 @@ class Progress:
         except (BrokenPipeError, ValueError):
             return
 
+    def named(self, call_id: str) -> str:
+        """A proposed call: `run make test`, `patch slugs.py`."""
+        proposed = self._proposed.get(call_id)
+        if proposed is None:
+            return call_id
+        return f"{_VERBS.get(proposed.tool, proposed.tool)} {one_line(proposed.shown)}"
+
     def _line(self, event: Event) -> str:
         match event.body:
             case SessionStarted() as body:
@@ -92,11 +99,10 @@ class Progress:
                 return ""
 
     def _call(self, body: CallStarted | CallEnded) -> str:
-        proposed = self._proposed.get(body.call_id)
-        tool = proposed.tool if proposed else ""
-        shown = one_line(proposed.shown) if proposed else body.call_id
         if isinstance(body, CallStarted):
-            return f"> {_VERBS.get(tool, tool)} {shown}"
+            return f"> {self.named(body.call_id)}"
+        proposed = self._proposed.get(body.call_id)
+        shown = one_line(proposed.shown) if proposed else body.call_id
         self._proposed.pop(body.call_id, None)
         outcome = body.outcome
         if outcome.status is OutcomeStatus.SUCCEEDED and outcome.exit_code in (None, 0):

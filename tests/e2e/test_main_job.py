@@ -101,6 +101,7 @@ def test_rollback_takes_the_whole_turn_back(program: Program, model_server: Mode
     model_server.script(project.mending())
     assert execute(program, model_server, "mend it").code == 0
     assert project.passes(program)
+    assert "before `patch calc.py`" in program.run("checkpoints").out
     ran = program.run("rollback", "--yes")
     assert ran.code == 0, ran.err
     assert project.tree(program.workspace) == before
@@ -387,7 +388,8 @@ def test_the_demo_runs_by_itself_and_leaves_nothing(tmp_path: Path) -> None:
     ran = program.run("demo", "--yes")
     assert ran.code == 0, ran.out + ran.err
     assert "the tree is exactly what it was" in ran.out
-    assert "? python3 -B -m unittest" in ran.out
+    assert "? run python3 -B -m unittest" in ran.out
+    assert "? patch slugs.py" in ran.out
     assert list(scratch.iterdir()) == []
     assert list(program.workspace.iterdir()) == []
     assert not program.state.exists()
