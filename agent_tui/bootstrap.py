@@ -272,10 +272,11 @@ def _ports(
     """The ports, and what of them could not be had."""
     from agent_tui.engine.approvals import SessionGate
     from agent_tui.engine.ports import Ports
-    from agent_tui.models.retry import delay_before_retry
+    from agent_tui.models.retry import delay_before_retry, falls_back
     from agent_tui.repo_map import RepoMapTool
     from agent_tui.surroundings import git_branch, nested_instructions, project_text, workspace_files
     from checkpoints.engine import open_checkpointer
+    fallback, unusable = _fallback(start, config)
     from tools.registry import build_toolbox
 
     def model_of(choice: ModelChoice) -> Model:
@@ -300,6 +301,8 @@ def _ports(
             state_dir=config.state_dir,
             session=place.id,
             enabled=config.checkpoints,
+        fallback=fallback,
+        falls_back=falls_back,
             beside=config.extra_roots,
         ),
         gate=SessionGate(config, sandbox_available=found.available, now=time.time),
@@ -312,7 +315,7 @@ def _ports(
         branch=lambda: git_branch(config.workspace),
         nested_instructions=lambda paths: nested_instructions(config, paths),
     )
-    return ports, (problem,) if problem else ()
+    return ports, (*((problem,) if problem else ()), *unusable)
 
 
 def _summariser(
@@ -321,6 +324,19 @@ def _summariser(
     """The model that sums up what compaction hides, and why there is none where one was wanted."""
     name = config.summary_model
     if name is None or name == "main":
+def _fallback(start: Start, config: Config) -> tuple[tuple[str, ...], list[str]]:
+    """The models that may take over, and why others cannot: better said now than when they are needed."""
+    usable, problems = [], []
+    for name in config.fallback:
+        try:
+            choose(name, start.settings, os.environ)
+        except AgentError as error:
+            problems.append(f"`fallback` leaves a model out: {error}")
+        else:
+            usable.append(name)
+    return tuple(usable), problems
+
+
         return (main if name else None), ""
     try:
         return model_of(choose(name, start.settings, os.environ)), ""

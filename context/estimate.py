@@ -179,6 +179,10 @@ class Meter:
                 self.observe(replace(view, units=view.units[:index]), usage.input_tokens)
                 return
 
+    def forget(self) -> None:
+        """Begin anew: another model counts otherwise."""
+        self.factor, self._anchor = 1.0, None
+
     def breakdown(self, view: View) -> Breakdown:
         """Where the tokens go."""
 

@@ -37,6 +37,7 @@ def build(settings: Settings, environ: Mapping[str, str], *, interactive: bool) 
         on_lost_result=cast(Literal["report", "rollback", "stop"], settings.text("on_lost_result")),
         answers=settings.items("answer"),
         summary_model=settings.text("summary_model"),
+        fallback=settings.items("fallback"),
         repo_map=settings.flag("repo_map"),
         interface=_interface(settings),
         origins={dotted(key): setting.layer for key, setting in settings.values.items()},

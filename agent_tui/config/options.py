@@ -178,6 +178,13 @@ SETTINGS: tuple[Option, ...] = (
         metavar="PROVIDER/MODEL",
         help="model that sums up what compaction hides, `main` for the one in use; none by default",
     ),
+    _setting(
+        "fallback",
+        "list",
+        metavar="PROVIDER/MODEL",
+        default=(),
+        help="models that take over, in order, while the chosen one cannot be had",
+    ),
     _setting("repo_map", "flag", help="a map of the project in the project text", project="free"),
     _setting("limits.tasks", "integer", help="processes of one command"),
     _setting("limits.memory_bytes", "integer", help="memory of one command"),

@@ -16,7 +16,7 @@ from agent_tui.engine.events import (
     SettingChanged,
     StatusChanged,
 )
-from agent_tui.engine.framing import WINDOW_SETTING, window_of
+from agent_tui.engine.framing import window_of, window_setting
 from agent_tui.engine.ports import Model
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Part
@@ -73,7 +73,7 @@ class Compactor:
         window, tokens = window_of(self._scope), self._tokens()
         stated = error.context_window or min(window.size, tokens)
         if stated < window.size:
-            await self._session.commit(SettingChanged(key=WINDOW_SETTING, value=str(stated)))
+            await self._session.commit(SettingChanged(key=window_setting(self._scope), value=str(stated)))
         window = window_of(self._scope)
         target = min(round(window.input * OVERFLOW_TARGET_SHARE), round(tokens * OVERFLOW_TARGET_SHARE))
         given = EpochInput(facts={}, window=window, target_tokens=target)

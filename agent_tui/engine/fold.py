@@ -210,9 +210,8 @@ class Fold:
         self._newest_at = event.at
 
     def _use_model(self, name: str) -> None:
-        """Another model has its own window, and compaction another chance (design a.9)."""
+        """Compaction has another chance with another model (design a.9)."""
         if self.model and name != self.model:
-            self.settings.pop("context_window", None)
             self.guard = self.guard.with_other_model()
         self.model = name
 

@@ -8,14 +8,19 @@ from context.budget import Window
 from context.builder import build_view
 from context.view import View
 
-WINDOW_SETTING = "context_window"  # the size a provider stated, smaller than the catalogue's
+WINDOW_SETTING = "context_window"  # the size a provider stated for a model, smaller than the catalogue's
 
 
 def window_of(scope: Scope) -> Window:
     """The model's window, or the smaller one a provider stated."""
-    stated = scope.session.fold.settings.get(WINDOW_SETTING, "")
+    stated = scope.session.fold.settings.get(window_setting(scope), "")
     size = min(scope.window.size, int(stated)) if stated.isdigit() else scope.window.size
     return Window(size=size, max_output=scope.window.max_output)
+
+
+def window_setting(scope: Scope) -> str:
+    """Where the stated size of the model that answers now is kept."""
+    return f"{WINDOW_SETTING}.{scope.ports.model.info.name}"
 
 
 def view_of(scope: Scope) -> View:

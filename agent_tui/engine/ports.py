@@ -202,6 +202,11 @@ class Gate(Protocol):
         """Take a grant back; False when there is none of that id. Raises AgentError as above."""
 
 
+def _never(error: ModelError) -> bool:  # noqa: ARG001 - the port's shape
+    """No other model may take over."""
+    return False
+
+
 def _none_nested(paths: Sequence[str]) -> Sequence[tuple[str, str]]:  # noqa: ARG001 - the port's shape
     """No instruction file stands beside these paths; else name and text of each."""
     return ()
@@ -223,6 +228,8 @@ class Ports:
     )
     summary_timeout_s: float = 60.0
     choose_model: Callable[[str], Model] | None = None  # by `PROVIDER/MODEL`; raises AgentError
+    fallback: tuple[str, ...] = ()  # `PROVIDER/MODEL` of those that take over, in order
+    falls_back: Callable[[ModelError], bool] = _never  # whether a failure lets another model take over
     sessions: Callable[[], Sequence[Mapping[str, Any]]] = tuple  # stored ones, as `Subject.SESSIONS`
     files: Callable[[], Sequence[str]] = tuple  # of the workspace, for mentions; may take a while
     branch: Callable[[], str] = str  # of the person's repository; '' for none

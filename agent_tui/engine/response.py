@@ -81,6 +81,9 @@ class Responder:
                 if not await self._compactor.overflow(answer):
                     self.error = answer.message
                     return EndReason.CONTEXT_EXHAUSTED
+            elif isinstance(answer, ModelError) and await self._fall_back(answer):
+                call = ModelCall(self._scope, step_id, self._time_left)
+                self._compactor.new_request()
             elif isinstance(answer, ModelError):
                 return await self._fail(answer, call, step_id)
             elif isinstance(answer, EndReason):
@@ -147,6 +150,24 @@ class Responder:
             return answer
         output = sum(text_tokens(_text_of(part)) for part in answer.parts)
         return replace(answer, usage=Usage(input_tokens=tokens, output_tokens=output, estimated=True))
+
+    async def _fall_back(self, error: ModelError) -> bool:
+        """Let the next configured model answer this step; False where none may or can (requirement 113)."""
+        scope, left = self._scope, self._time_left()
+        if not scope.ports.falls_back(error) or (left is not None and left <= 0):
+            return False
+        failed = scope.relay.info.name
+        has_changed, problems = scope.relay.advance()
+        told = list(problems)
+        if has_changed:
+            info = scope.relay.info
+            scope.meter.forget()
+            told.append(f"`{failed}` failed: {error.message}; `{info.name}` answers for the rest of this run")
+            status = StatusChanged(model=info.name, context_window=info.context_window, activity="thinking")
+            self._session.show(status)
+        if told:
+            await self._session.commit(*(NoticeRaised(text=text, level="warning") for text in told))
+        return has_changed
 
     async def _fail(self, error: ModelError, call: ModelCall, step_id: str) -> EndReason:
         await self._keep_partial(call, step_id)

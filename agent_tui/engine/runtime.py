@@ -51,6 +51,7 @@ from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Session
 from agent_tui.engine.settings import SettingError, apply, change
 from agent_tui.engine.snapshots import Snapshots
+from agent_tui.engine.standby import Relay
 from agent_tui.engine.stop import Stop, StoppedError
 from agent_tui.engine.types import Config, InputKind, SandboxStatus, TaskStatus
 from agent_tui.engine.undo import redo, roll_back
@@ -88,6 +89,7 @@ class EngineRuntime:
         self._config = config
         self._session = session
         self._ports = ports
+        self._relay = Relay(ports)
         self._first = start
         self._artifacts = artifacts
         self._sandbox = sandbox
@@ -163,9 +165,13 @@ class EngineRuntime:
             value = self._session.fold.settings.get(key, "")
             if value and not (key == "model" and self._config.origins.get("model") in ("flag", "env")):
                 try:
-                    self._ports = apply(self._ports, key, value)
+                    self._use(apply(self._ports, key, value))
                 except SettingError as error:
                     self._notices += (f"the session's {key} `{value}` cannot be used: {error}",)
+
+    def _use(self, ports: Ports) -> None:
+        self._ports = ports
+        self._relay = Relay(ports)
 
     def _recall_sizes(self) -> None:
         """Measure on from the newest prompt size that this model's provider reported."""
@@ -230,10 +236,19 @@ class EngineRuntime:
             wanted = False
             self._stop = Stop()
             await Turn(self._scope(), self._recovery, wake=self._wake).run()
+            self._return_to_chosen_model()
             paused = self._session.fold.task_status is TaskStatus.PAUSED
             if paused and not self._stop.now.is_set():
                 await inbox.give_back(self._session, "the run stopped")
             self._session.show(StatusChanged(activity="", branch=self._ports.branch()))
+
+    def _return_to_chosen_model(self) -> None:
+        if self._relay.has_changed:
+            self._relay = Relay(self._ports)
+            self._meter = Meter()
+            self._recall_sizes()
+            info = self._ports.model.info
+            self._session.show(StatusChanged(model=info.name, context_window=info.context_window))
 
     async def _shell(self, body: RunShell, cause: str) -> None:
         """The person's own command; its output goes to the model when it is wanted there."""
@@ -273,15 +288,14 @@ class EngineRuntime:
         await self._drive(wanted=False)
 
     def _scope(self) -> Scope:
-        info = self._ports.model.info
         return Scope(
             session=self._session,
             config=self._config,
-            ports=self._ports,
+            ports=self._relay.ports,
+            relay=self._relay,
             stop=self._stop,
             waits=self._waits,
             meter=self._meter,
-            window=Window(size=info.context_window, max_output=info.max_output),
             artifacts=self._artifacts,
             boot_id=self._first.boot_id,
             answers=self._answers,
@@ -347,7 +361,7 @@ class EngineRuntime:
 
     async def _change(self, body: Set, cause: str) -> str:
         try:
-            self._ports = await change(self._session, self._ports, body.key, body.value, cause)
+            self._use(await change(self._session, self._ports, body.key, body.value, cause))
         except SettingError as error:
             return str(error)
         return ""

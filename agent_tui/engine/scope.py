@@ -7,6 +7,7 @@ from pathlib import Path
 from agent_tui.engine.events import ApprovalAsked, ApprovalDecided
 from agent_tui.engine.ports import Ports
 from agent_tui.engine.session import Session
+from agent_tui.engine.standby import Relay
 from agent_tui.engine.stop import Stop
 from agent_tui.engine.types import Config
 from agent_tui.engine.waits import Waits
@@ -20,12 +21,18 @@ class Scope:
 
     session: Session
     config: Config
-    ports: Ports
+    ports: Ports  # with the relay as their model
+    relay: Relay
     stop: Stop
     waits: Waits
     meter: Meter
-    window: Window
     artifacts: Path  # directory of spooled output
     boot_id: str
     answers: deque[str]  # for questions nobody can be asked, in order
     early: dict[str, tuple[ApprovalAsked, ApprovalDecided]]  # by call id: decided before the turn went on
+
+    @property
+    def window(self) -> Window:
+        """Of the model that answers now."""
+        info = self.ports.model.info
+        return Window(size=info.context_window, max_output=info.max_output)

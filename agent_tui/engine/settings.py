@@ -43,7 +43,7 @@ def apply(ports: Ports, key: str, value: str) -> Ports:
         refusal = ports.gate.set(key, value)
         if refusal:
             raise SettingError(refusal)
-    elif key not in ("title", "context_window"):
+    elif key != "title":
         raise SettingError(f"`{key}` cannot be changed in a session")
     return ports
 

@@ -74,6 +74,7 @@ class Config:
     on_lost_result: Literal["report", "rollback", "stop"] = "report"
     answers: tuple[str, ...] = ()
     summary_model: str | None = None  # `PROVIDER/MODEL` or `main`; None: compaction keeps the ledger alone
+    fallback: tuple[str, ...] = ()  # `PROVIDER/MODEL` of those that take over, in order
     repo_map: bool = False  # a map of the project in the project text
     interface: Mapping[str, str] = field(default_factory=dict)  # theme, glyphs, motion, mouse …
     origins: Mapping[str, str] = field(default_factory=dict)  # key → layer

@@ -140,7 +140,8 @@ class _Projection:
     ) -> Iterator[Message]:
         message: Message = {"role": "assistant", "content": _text(response)}
         message |= self._reasoning(response, is_running=is_running)
-        ids = [self._call_id(call) for call in response.calls]
+        is_own = response.origin == self._origin
+        ids = [self._call_id(call, is_own=is_own) for call in response.calls]
         message["tool_calls"] = [_call(call, ident) for call, ident in zip(response.calls, ids, strict=True)]
         yield message
         pictures: list[dict[str, Any]] = []
@@ -152,8 +153,8 @@ class _Projection:
         if pictures:  # tool messages hold text alone
             yield {"role": "user", "content": pictures}
 
-    def _call_id(self, call: CallPart) -> str:
-        ident = self._ids.give(call)
+    def _call_id(self, call: CallPart, *, is_own: bool) -> str:
+        ident = self._ids.give(call, is_own=is_own)
         if self._quirks.call_ids == "alnum9" and not _NINE.fullmatch(ident):
             return hashlib.sha256(ident.encode()).hexdigest()[:9]
         return ident

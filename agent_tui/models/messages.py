@@ -137,7 +137,8 @@ class _Projection:
                 text = [_text(wire.clean(item.text))] if item.text.strip() else []
                 yield "user", [*text, *self._images(item.images)]
             case ExchangeUnit(response=response, results=results):
-                ids = [self._ids.give(call) for call in response.calls]
+                is_own = response.origin == self._origin
+                ids = [self._ids.give(call, is_own=is_own) for call in response.calls]
                 yield "assistant", self._response(response, ids)
                 yield "user", [self._result(r, ident) for r, ident in zip(results, ids, strict=True)]
             case FinalUnit(response=response):

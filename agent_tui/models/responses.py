@@ -105,7 +105,8 @@ class _Projection:
                 if content:
                     yield {"type": "message", "role": "user", "content": content}
             case ExchangeUnit(response=response, results=results):
-                ids = [self._ids.give(call) for call in response.calls]
+                is_own = response.origin == self._origin
+                ids = [self._ids.give(call, is_own=is_own) for call in response.calls]
                 yield from self._response(response, ids)
                 for call, ident, result in zip(response.calls, ids, results, strict=True):
                     family = "custom_tool_call_output" if call.family == "custom" else "function_call_output"

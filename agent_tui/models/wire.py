@@ -47,9 +47,9 @@ def arguments_object(arguments: str) -> dict[str, Any]:
         value = json.loads(arguments)
         if isinstance(value, str):
             value = json.loads(value)
+        return _cleaned(value) if isinstance(value, dict) else {}
     except (ValueError, RecursionError):
         return {}
-    return _cleaned(value) if isinstance(value, dict) else {}
 
 
 def _cleaned(value: Any) -> Any:
@@ -82,9 +82,11 @@ class CallIds:
         self._used: set[str] = set()
         self._repeats: dict[str, int] = {}
 
-    def give(self, call: CallPart) -> str:
-        """The wire id of the next call, in the order of the view."""
-        label = self._illegal.sub("_", clean(call.provider_id or call.call_id))[: self._length] or "call"
+    def give(self, call: CallPart, *, is_own: bool) -> str:
+        """The wire id of the next call, in the order of the view. A provider's id goes back to the model
+        that gave it, the engine's to others: so theirs never take one that this model gives."""
+        name = (call.provider_id if is_own else "") or call.call_id
+        label = self._illegal.sub("_", clean(name))[: self._length] or "call"
         wanted = label
         while wanted in self._used:  # counted by label: some models begin at the same id in every turn
             number = self._repeats[label] = self._repeats.get(label, 1) + 1

@@ -132,7 +132,7 @@ async def test_a_command_of_the_person_runs_and_can_be_told_to_the_model(tmp_pat
 async def test_a_changed_model_holds_for_the_next_turn_and_the_next_process(tmp_path: Path) -> None:
     other = FakeModel([text("from the other")], replace(FakeModel([]).info, model="other"))
     async with engine(tmp_path) as run:
-        run.runtime._ports = replace(run.runtime._ports, choose_model=lambda name: other)
+        run.runtime._use(replace(run.runtime._ports, choose_model=lambda name: other))
         run.send(Set(key="model", value="fake/other"))
         await run.wait(SettingChanged)
         await finish(run, "go")

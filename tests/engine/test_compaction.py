@@ -1,3 +1,5 @@
+import asyncio
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -73,7 +75,7 @@ async def test_an_overflow_lowers_the_window_for_good_and_the_request_is_made_ag
         ended = await run.wait(TurnEnded)
     assert isinstance(ended, TurnEnded)
     assert ended.reason is EndReason.COMPLETED
-    assert run.session.fold.settings["context_window"] == "8000"
+    assert run.session.fold.settings["context_window.fake/fake"] == "8000"
     assert sizes(run.model.requests)[-1] <= Window(size=8_000, max_output=4_000).input
 
 
@@ -103,7 +105,7 @@ async def test_a_floor_that_cannot_shrink_ends_the_run_without_a_loop(tmp_path: 
 async def test_project_instructions_are_read_anew_at_an_epoch(tmp_path: Path) -> None:
     rules = ["RULE-7341"]
     async with engine(tmp_path, *steps(15), text("done"), info=SMALL) as run:
-        object.__setattr__(run.runtime._ports, "instructions", lambda: rules[0])
+        run.runtime._use(replace(run.runtime._ports, instructions=lambda: rules[0]))
 
         async def change(invocation: Invocation, sink: CallSink) -> Outcome:
             rules[0] = "RULE-9000"
@@ -134,7 +136,7 @@ class Summariser:
 
 async def _with_summariser(tmp_path: Path, model: Summariser) -> list[CompactionEnded]:
     async with engine(tmp_path, *steps(60), text("done"), info=SMALL) as run:
-        object.__setattr__(run.runtime._ports, "summariser", model)
+        run.runtime._use(replace(run.runtime._ports, summariser=model))
         run.toolbox.behaviour["exec_command"] = long_output
         run.send(Submit(text="go"))
         ended = await run.wait(TurnEnded)
@@ -165,3 +167,171 @@ async def test_a_summary_that_calls_tools_is_not_used(tmp_path: Path) -> None:
     epochs = await _with_summariser(tmp_path, model)
     assert len(model.requests) == 3
     assert len(epochs) > 3
+
+
+HANGS: Step = [asyncio.Event().wait]  # type: ignore[list-item]  # returns nothing, ever
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        failed(ModelError(kind=ErrorKind.UNAVAILABLE, message="500")),
+        failed(ModelError(kind=ErrorKind.CONTEXT_OVERFLOW, message="too long")),
+        text(""),
+        text("I'm sorry, I cannot summarise this conversation."),
+        text("far too many words " * 9_000),
+        calls(("exec_command", {"cmd": "ls"})),
+        HANGS,
+    ],
+    ids=["500", "too long", "empty", "refusal", "over-long", "tool calls", "hang"],
+)
+async def test_a_bad_summary_leaves_the_ledger_alone(tmp_path: Path, answer: Step) -> None:
+    model = Summariser(answer)
+    async with engine(tmp_path, *steps(60), text("done"), info=SMALL) as run:
+        run.runtime._use(replace(run.runtime._ports, summariser=model, summary_timeout_s=0.05))
+        run.toolbox.behaviour["exec_command"] = long_output
+        run.send(Submit(text="serve on port :8443"))
+        ended = await run.wait(TurnEnded)
+    assert isinstance(ended, TurnEnded)
+    assert ended.reason is EndReason.COMPLETED
+    assert len(run.bodies(CompactionEnded)) > 3
+    assert len(model.requests) == 3, "the breaker opens after three failures"
+    summary = run.model.requests[-1].view.units[0]
+    assert isinstance(summary, SummaryUnit)
+    assert ":8443" in summary.text and "# Summary" not in summary.text
+
+
+async def test_results_of_one_step_share_the_room_of_a_step_and_the_rest_is_kept(tmp_path: Path) -> None:
+    async def huge(invocation: Invocation, sink: CallSink) -> Outcome:
+        lines = "".join(f"line {n} of {invocation.call_id}\n" for n in range(3_000))
+        return Outcome(status=OutcomeStatus.SUCCEEDED, text=lines, exit_code=0)
+
+    wanted = [("read_file", {"path": f"f{n}"}) for n in range(8)]
+    async with engine(
+        tmp_path, calls(*wanted, ("write_file", {"path": "x"})), text("done"), info=SMALL
+    ) as run:
+        run.toolbox.behaviour["read_file"] = huge
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+    shown = last_results(run.model.requests[-1])
+    assert sum(text_tokens(one) for one in shown) <= WINDOW.step
+    assert shown[-1] == "ran write_file", "a small result keeps its size"
+    assert "`read_file`, path `out/c1.1`" in shown[0]
+    assert (tmp_path / "c1.1.out").read_text().endswith("line 2999 of c1.1\n")
+
+
+async def test_one_result_never_takes_more_than_its_share(tmp_path: Path) -> None:
+    async def huge(invocation: Invocation, sink: CallSink) -> Outcome:
+        return Outcome(status=OutcomeStatus.SUCCEEDED, text="7 8 9 " * 20_000, exit_code=0)
+
+    async with engine(tmp_path, calls(("read_file", {"path": "f"})), text("done"), info=SMALL) as run:
+        run.toolbox.behaviour["read_file"] = huge
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+    assert text_tokens(last_results(run.model.requests[-1])[0]) <= WINDOW.result
+
+
+async def test_a_compaction_can_be_asked_for_and_taken_back(tmp_path: Path) -> None:
+    async with engine(tmp_path, *steps(10), text("done"), info=SMALL) as run:
+        run.toolbox.behaviour["exec_command"] = long_output
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+        await run.idle()
+        before = view_of(run.runtime._scope()).units
+        already = len(run.bodies(CompactionEnded))
+        run.send(Compact(focus="the API design"))
+        done = await run.wait(CompactionEnded, count=already + 1)
+        assert isinstance(done, CompactionEnded)
+        assert done.tokens_after < done.tokens_before and done.hidden_units
+        await run.idle()
+        assert "Keep in mind: the API design" in repr(view_of(run.runtime._scope()).units[0])
+        run.send(Compact(undo=True))
+        undone = await run.wait(CompactionEnded, count=already + 2)
+        assert isinstance(undone, CompactionEnded)
+        assert (undone.undone, undone.tokens_after > undone.tokens_before) == (done.item_id, True)
+        await run.idle()
+        assert view_of(run.runtime._scope()).units == before
+
+
+async def test_a_smaller_model_is_only_taken_with_a_view_that_fits(tmp_path: Path) -> None:
+    big = ModelInfo(provider="fake", model="big", context_window=200_000, max_output=4_000)
+    async with engine(tmp_path, *steps(40), text("done"), info=big) as run:
+        run.toolbox.behaviour["exec_command"] = long_output
+        small = FakeModel([text("small")], SMALL)
+        run.runtime._use(replace(run.runtime._ports, choose_model=lambda name: small))
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+        assert run.bodies(CompactionEnded) == []
+        await run.idle()
+        run.send(Set(key="model", value="fake/fake"))
+        changed = await run.wait(SettingChanged)
+        await run.idle()
+        epochs = run.bodies(CompactionEnded)
+        assert [epoch.cause for epoch in epochs] == ["`fake/fake` has a smaller window"]
+        kinds = [type(e.body) for e in run.seen]
+        assert kinds.index(CompactionEnded) < kinds.index(type(changed)), "the epoch comes first"
+        run.send(Submit(text="on"))
+        await run.wait(TurnEnded, count=2)
+    assert len(run.bodies(CompactionEnded)) == 1
+    assert sizes(small.requests)[0] <= WINDOW.input
+
+
+async def test_another_model_forgets_the_window_that_a_provider_stated(tmp_path: Path) -> None:
+    overflow = failed(ModelError(kind=ErrorKind.CONTEXT_OVERFLOW, message="too long", context_window=8_000))
+    script = [*steps(8), overflow, text("done", Usage(input_tokens=0))]
+    async with engine(tmp_path, *script, retry=lambda error, attempt: None) as run:
+        run.toolbox.behaviour["exec_command"] = long_output
+        run.runtime._use(replace(run.runtime._ports, choose_model=lambda name: FakeModel([], SMALL)))
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+        await run.idle()
+        assert (
+            run.model.requests[-1].max_output_tokens <= Window(size=8_000, max_output=4_000).reserved_output
+        )
+        run.send(Set(key="model", value="fake/other"))
+        await run.wait(SettingChanged, count=2)
+        await run.idle()
+        assert "context_window" not in run.session.fold.settings
+
+
+async def test_a_large_fixed_part_is_said_once_at_the_start(tmp_path: Path) -> None:
+    async with engine(tmp_path, *steps(3), text("done"), info=SMALL) as run:
+        run.send(Submit(text="words " * 6_500))
+        await run.wait(TurnEnded)
+    said = [notice.text for notice in run.bodies(NoticeRaised) if "cannot be hidden" in notice.text]
+    assert len(said) == 1
+    assert "your messages" in said[0]
+    assert 0 <= int(said[0].split(" %")[0]) <= 100
+
+
+async def test_asking_again_and_again_for_what_was_hidden_is_told_to_the_person(tmp_path: Path) -> None:
+    script = [calls(("read_file", {"path": f"f{n % 6}"})) for n in range(60)]
+
+    async def long_file(invocation: Invocation, sink: CallSink) -> Outcome:
+        name = invocation.arguments["path"]
+        return Outcome(status=OutcomeStatus.SUCCEEDED, text=f"{name} {invocation.call_id} text\n" * 400)
+
+    async with engine(
+        tmp_path, *script, text("done"), info=SMALL, budgets=Budgets(max_idle_steps=None)
+    ) as run:
+        run.toolbox.behaviour["read_file"] = long_file
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+    said = [notice for notice in run.bodies(NoticeRaised) if "does not fit the model's window" in notice.text]
+    assert len(said) <= 1
+    assert run.session.fold.guard.reread_strikes < 2 or said
+
+
+async def test_measuring_goes_on_after_a_resume(tmp_path: Path) -> None:
+    usage = Usage(input_tokens=5_000, output_tokens=5)
+    async with engine(
+        tmp_path, calls(("exec_command", {"cmd": "x"}), usage=usage), text("done", Usage())
+    ) as run:
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+    async with engine(tmp_path, text("again")) as resumed:
+        await resumed.wait(SessionStarted)
+        await resumed.idle()
+        meter, scope = resumed.runtime._meter, resumed.runtime._scope()
+        assert meter.factor > 1.0
+        assert meter.tokens(view_of(scope)) >= 5_000

@@ -196,12 +196,27 @@ def test_messages_put_notices_and_steers_after_the_results() -> None:
     ]
 
 
+def call_ids(dialect: str, made_by: str) -> list[str]:
+    """What a dialect sends for two calls with one id, given by a model of `made_by`."""
+    twins = [exchange(call(name, provider_id="exec:0"), made_by=origin(made_by)) for name in ("c1.1", "c2.1")]
+    body = sent(dialect, request(user("go"), *twins))
+    if dialect == "chat":
+        return [m["tool_call_id"] for m in body if m["role"] == "tool"]
+    if dialect == "responses":
+        return [i["call_id"] for i in body if i["type"] == "function_call_output"]
+    return [b["tool_use_id"] for m in body for b in m["content"] if b["type"] == "tool_result"]
+
+
 def test_equal_ids_are_told_apart_in_every_dialect() -> None:
-    twins = [exchange(call("c1", provider_id="exec:0")), exchange(call("c2", provider_id="exec:0"))]
-    asked = request(user("go"), *twins)
-    assert [m["tool_call_id"] for m in sent("chat", asked) if m["role"] == "tool"] == ["exec:0", "exec:0_2"]
-    outputs = [i["call_id"] for i in sent("responses", asked) if i["type"] == "function_call_output"]
-    assert outputs == ["exec_0", "exec_0_2"]
+    assert call_ids("chat", "chat") == ["exec:0", "exec:0_2"]
+    assert call_ids("responses", "responses") == ["exec_0", "exec_0_2"]
+    assert call_ids("messages", "messages") == ["exec_0", "exec_0_2"]
+
+
+def test_ids_of_another_model_are_replaced_by_our_own() -> None:
+    assert call_ids("chat", "responses") == ["c1.1", "c2.1"]
+    assert call_ids("responses", "messages") == ["c1_1", "c2_1"]
+    assert call_ids("messages", "chat") == ["c1_1", "c2_1"]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
