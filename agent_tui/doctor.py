@@ -190,7 +190,13 @@ def _providers(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check
         except CatalogError as error:
             yield Check(name=name, status="warning", detail=str(error))
             continue
-        if provider.local or not provider.api_key_env or name == DEMO:
+        if provider.local or name == DEMO:
+            continue
+        if provider.api_key_command or provider.api_key_keyring:
+            where = "api_key_command" if provider.api_key_command else "api_key_keyring"
+            yield Check(name=name, status="ok", detail=f"key from `{where}`, fetched with the first request")
+            continue
+        if not provider.api_key_env:
             continue
         is_set = bool(environ.get(provider.api_key_env))
         yield Check(

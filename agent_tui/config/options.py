@@ -207,6 +207,12 @@ SETTINGS: tuple[Option, ...] = (
     _setting("providers.*.api", "choice", choices=("responses", "chat", "messages"), help="dialect"),
     _setting("providers.*.base_url", help="address"),
     _setting("providers.*.api_key_env", help="variable that holds the key"),
+    _setting(
+        "providers.*.api_key_command",
+        "list",
+        help="command that prints the key, a list or one text; run once, when it is needed",
+    ),
+    _setting("providers.*.api_key_keyring", help="`SERVICE/USER` of the key in the system's keyring"),
     _setting("providers.*.headers.*", help="extra header of each request"),
     _setting("providers.*.models.*.context_window", "integer", help="tokens"),
     _setting("providers.*.models.*.max_output", "integer", help="tokens"),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from agent_tui.models.base import ModelInfo
+from agent_tui.models.keys import as_argv
 from context.items import Api
 
 SAFE_WINDOW = 32_000  # small enough for most local servers, large enough to work in
@@ -49,6 +50,8 @@ class Provider:
     api: Api
     base_url: str = ""  # empty: the SDK's own, or `needs_base_url`
     api_key_env: str = ""
+    api_key_command: tuple[str, ...] = ()  # prints the key
+    api_key_keyring: str = ""  # `SERVICE/USER`
     needs_base_url: bool = False
     local: bool = False  # runs on the user's machine and costs nothing
     headers: Mapping[str, str]
@@ -82,11 +85,20 @@ def find_provider(name: str, overrides: Mapping[str, Any] | None = None) -> Prov
         api=api,
         base_url=str(table.get("base_url", "")),
         api_key_env=str(table.get("api_key_env", "")),
+        api_key_command=_argv(table.get("api_key_command", ()), name),
+        api_key_keyring=str(table.get("api_key_keyring", "")),
         needs_base_url=bool(table.get("needs_base_url", not built and "base_url" not in table)),
         local=bool(table.get("local", False)),
         headers={str(key): str(value) for key, value in table.get("headers", {}).items()},
         table=table,
     )
+
+
+def _argv(command: Any, name: str) -> tuple[str, ...]:
+    try:
+        return as_argv((command,) if isinstance(command, str) else tuple(map(str, command)))
+    except (TypeError, ValueError) as error:
+        raise CatalogError(f"providers.{name}: `api_key_command` cannot be read: {error}") from error
 
 
 def find_model(provider: Provider, model: str) -> tuple[ModelInfo, Quirks]:

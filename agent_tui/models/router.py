@@ -1,12 +1,14 @@
 """From `PROVIDER/MODEL` and the user's provider table to a model that can be asked."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 from agent_tui.models.base import ModelInfo
 from agent_tui.models.catalog import CatalogError, Quirks, find_model, find_provider
+from agent_tui.models.keys import find_key
 from agent_tui.models.remote import Dialect, RemoteModel
 from agent_tui.models.transport import Endpoint, Sdk, Transport, is_loopback
 from context.items import Api
@@ -29,6 +31,8 @@ class Route:
     base_url: str  # empty: the vendor's own address
     api_key_env: str
     needs_key: bool  # False on loopback
+    api_key_command: tuple[str, ...] = ()
+    api_key_keyring: str = ""
     quirks: Quirks = Quirks()
     headers: Mapping[str, str] = field(default_factory=dict)
 
@@ -36,6 +40,11 @@ class Route:
     def name(self) -> str:
         """`PROVIDER/MODEL`."""
         return f"{self.info.provider}/{self.info.model}"
+
+    @property
+    def has_key_source(self) -> bool:
+        """A key can be had that is not in the environment."""
+        return bool(self.api_key_command or self.api_key_keyring)
 
     @property
     def notice(self) -> str:
@@ -71,6 +80,8 @@ def find_route(name: str, *, base_url: str = "", providers: Mapping[str, Any] | 
         base_url=_rooted(address, provider.api),
         api_key_env=provider.api_key_env,
         needs_key=not is_loopback(address),
+        api_key_command=provider.api_key_command,
+        api_key_keyring=provider.api_key_keyring,
         quirks=quirks,
         headers=provider.headers,
     )
@@ -88,12 +99,16 @@ def sdk_of(api: Api) -> Sdk:
 
 
 def open_model(route: Route, *, api_key: str = "", strict: bool = False) -> RemoteModel:
-    """The model of a route; connects on its first request. `strict`: see `RemoteModel`."""
+    """The model of a route; connects on its first request, and fetches the key then where none is given
+    and the route says where it is. `strict`: see `RemoteModel`."""
+    key: str | Callable[[], str] = api_key.strip()  # a line end comes along easily
+    if not key and route.has_key_source:
+        key = partial(find_key, route.api_key_command, route.api_key_keyring)
     endpoint = Endpoint(
         sdk=sdk_of(route.api),
         base_url=route.base_url,
         path=_PATHS[route.api],
-        api_key=api_key.strip(),  # a line end comes along easily
+        api_key=key,
         headers=route.headers,
     )
     return RemoteModel(

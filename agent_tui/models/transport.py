@@ -11,7 +11,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from agent_tui.models.base import ErrorKind, ModelError
 from agent_tui.models.deferred import deferring
 from agent_tui.models.errors import from_response, one_line
+from agent_tui.models.keys import KeyUnavailableError
 
 Sdk = Literal["openai", "anthropic"]
 
@@ -41,12 +42,12 @@ class TransportError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where requests go. `api_key` is the value, never shown: not in a repr and not in an error."""
+    """Where requests go. `api_key` is the value or finds it, never shown: not in a repr, not in an error."""
 
     sdk: Sdk
     base_url: str  # empty: the SDK's own
     path: str
-    api_key: str = field(default="", repr=False)
+    api_key: str | Callable[[], str] = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
@@ -106,6 +107,7 @@ class Transport:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._client: Any = None
+        self._key = ""
 
     @asynccontextmanager
     async def post(self, body: bytes, *, idle_timeout_s: float) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -142,6 +144,8 @@ class Transport:
                 stream=True,
                 stream_cls=sdk.AsyncStream[object],
             )
+        except KeyUnavailableError as error:
+            raise TransportError(ModelError(kind=ErrorKind.AUTH, message=str(error))) from error
         except sdk.APIStatusError as error:
             raise TransportError(self._refused(error)) from error
         except sdk.APITimeoutError as error:
@@ -150,7 +154,7 @@ class Transport:
             raise TransportError(self._unreachable(error)) from error
         except (sdk.APIError, httpx2.InvalidURL, ValueError, OSError) as error:
             # A key that no header can carry, an address that is none, certificates that cannot be read.
-            message = one_line(f"the request cannot be sent: {error}", (self._endpoint.api_key,))
+            message = one_line(f"the request cannot be sent: {error}", (self._key,))
             failed = ModelError(kind=ErrorKind.BAD_REQUEST, message=message)
             raise TransportError(failed) from error
 
@@ -170,11 +174,12 @@ class Transport:
     def _make_client(self) -> Any:
         sdk = load_sdk(self._endpoint.sdk)
         endpoint = self._endpoint
-        if not (endpoint.api_key.isascii() and endpoint.api_key.isprintable()):
+        self._key = endpoint.api_key if isinstance(endpoint.api_key, str) else endpoint.api_key()
+        if not (self._key.isascii() and self._key.isprintable()):
             # Said here, because the libraries below would repeat the key in their error.
             raise ValueError("the API key holds characters that a header cannot carry")
         client_class = sdk.AsyncOpenAI if endpoint.sdk == "openai" else sdk.AsyncAnthropic
-        options: dict[str, Any] = {"api_key": endpoint.api_key or NO_KEY, "max_retries": 0}
+        options: dict[str, Any] = {"api_key": self._key or NO_KEY, "max_retries": 0}
         if endpoint.base_url:
             options["base_url"] = endpoint.base_url
         if endpoint.is_loopback and endpoint.base_url.startswith("http://"):
@@ -186,8 +191,8 @@ class Transport:
 
     def _headers(self) -> dict[str, str]:
         headers = dict(self._endpoint.headers)
-        if self._endpoint.sdk == "anthropic" and self._endpoint.base_url and self._endpoint.api_key:
-            headers.setdefault("x-api-key", self._endpoint.api_key)  # what gateways expect
+        if self._endpoint.sdk == "anthropic" and self._endpoint.base_url and self._key:
+            headers.setdefault("x-api-key", self._key)  # what gateways expect
         return headers
 
     def _refused(self, error: Any) -> ModelError:
@@ -199,7 +204,7 @@ class Transport:
             error.body if error.body is not None else error.response.text,
             error.response.headers,
             now=time.time(),
-            secrets=(self._endpoint.api_key,),
+            secrets=(self._key,),
         )
 
     def _silent(self, error: Exception, idle_timeout_s: float) -> ModelError:
@@ -212,7 +217,7 @@ class Transport:
     def _unreachable(self, error: Exception) -> ModelError:
         where = self._endpoint.base_url or "the provider"
         cause = str(error.__cause__ or error) or type(error.__cause__).__name__
-        message = one_line(f"cannot connect to `{where}`: {cause}", (self._endpoint.api_key,))
+        message = one_line(f"cannot connect to `{where}`: {cause}", (self._key,))
         return ModelError(kind=ErrorKind.CONNECTION, message=message)
 
     async def aclose(self) -> None:
