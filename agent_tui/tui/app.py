@@ -279,10 +279,11 @@ class AgentApp(App[int], inherit_bindings=False):
         except RefusedError as error:
             self.transcript.add(blocks.Notice(text=f"the earlier part cannot be shown: {error}"))
             return
-        earlier, state = await rebuild(stored, self.session.resumed_at)
+        earlier, before = await rebuild(stored, self.session.resumed_at)
+        self.session.take_over(before.state)
+        self.feed.calls.take_over(before.calls)
         self._drop_welcome()
         self.transcript.replace_all([*earlier, *self.transcript.blocks])
-        self.session.take_over(state)
         self.draw_fixed()
 
     def _drop_welcome(self) -> None:

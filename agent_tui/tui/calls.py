@@ -26,6 +26,20 @@ class Calls:
         self._touch = touch
         self._cards: dict[str, tuple[blocks.Card, blocks.Call]] = {}
         self._terminals: dict[str, tuple[blocks.Card, blocks.Call]] = {}
+        self._early: list[events.CallEnded] = []  # of calls of the earlier part, until that is there
+
+    def take_over(self, earlier: "Calls") -> None:
+        """Cards of the part before a resume whose call has no end yet. What ran in a process that is gone
+        does not run any more, until it is started again."""
+        for card, call in earlier._cards.values():
+            if call.state == "running":
+                call.state, card.live = "outcome_unknown", False
+                self._touch(card)
+        self._cards = earlier._cards | self._cards
+        self._terminals = earlier._terminals | self._terminals
+        early, self._early = self._early, []
+        for body in early:
+            self.ended(body)
 
     def find(self, call_id: str) -> blocks.Call | None:
         """The call, as long as it is kept."""
@@ -114,6 +128,7 @@ class Calls:
         """The final outcome."""
         found = self._cards.pop(body.call_id, None)
         if found is None:
+            self._early.append(body)
             return
         card, call = found
         outcome = body.outcome

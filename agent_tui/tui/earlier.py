@@ -12,8 +12,8 @@ from agent_tui.tui.transcript.blocks import Block
 PIECE = 200  # events between two chances for a key
 
 
-async def rebuild(stored: Iterable[events.Event], before: int) -> tuple[list[Block], State]:
-    """Blocks and state up to the event `before`, without stopping the screen for long."""
+async def rebuild(stored: Iterable[events.Event], before: int) -> tuple[list[Block], Feed]:
+    """Blocks up to the event `before` and the feed that made them, without stopping the screen for long."""
     feed = Feed(State())
     blocks: list[Block] = []
     for number, event in enumerate(stored):
@@ -23,7 +23,7 @@ async def rebuild(stored: Iterable[events.Event], before: int) -> tuple[list[Blo
         blocks = take(feed, blocks)
         if number % PIECE == PIECE - 1:
             await asyncio.sleep(0)
-    return blocks, feed.state
+    return blocks, feed
 
 
 def take(feed: Feed, blocks: list[Block]) -> list[Block]:

@@ -1,0 +1,63 @@
+"""The part of a session before it was continued."""
+
+import asyncio
+
+from agent_tui.engine import events
+from agent_tui.tui.earlier import rebuild
+from agent_tui.tui.feed import Feed
+from agent_tui.tui.state import State
+from agent_tui.tui.transcript import blocks
+from tests.tui import scenes
+from tools.types import OutcomeStatus
+
+
+def stored(*bodies: events.Body) -> list[events.Event]:
+    return [
+        events.Event(seq=seq, at=1_000.0, run_id="r1", body=body) for seq, body in enumerate(bodies, start=1)
+    ]
+
+
+def cut_off() -> tuple[blocks.Call, Feed]:
+    """A call that ran when its process died, and the feed that made its card."""
+    before = stored(*scenes.turn(), *scenes.proposed("c1", "exec_command", "make"), *scenes.running("c1"))
+    found, feed = asyncio.run(rebuild(before, len(before) + 1))
+    card = found[-1]
+    assert isinstance(card, blocks.Card)
+    return card.calls[0], feed
+
+
+def settled() -> events.Event:
+    (body,) = scenes.ended("c1", "exec_command", status=OutcomeStatus.OUTCOME_UNKNOWN)
+    return stored(body)[0]
+
+
+def test_what_ran_in_a_process_that_is_gone_does_not_run() -> None:
+    call, earlier = cut_off()
+    live = Feed(State())
+    live.calls.take_over(earlier.calls)
+    assert call.state == "outcome_unknown"
+    assert live.calls.live_cards() == []
+
+
+def test_a_call_of_before_ends_in_its_own_card() -> None:
+    call, earlier = cut_off()
+    live = Feed(State())
+    live.calls.take_over(earlier.calls)
+    live.apply(settled())
+    assert (call.state, call.outcome is not None) == ("outcome_unknown", True)
+
+
+def test_an_end_that_comes_before_the_earlier_part_is_not_lost() -> None:
+    call, earlier = cut_off()
+    live = Feed(State())
+    live.apply(settled())
+    live.calls.take_over(earlier.calls)
+    assert (call.state, call.outcome is not None) == ("outcome_unknown", True)
+
+
+def test_a_call_that_is_run_again_runs_in_its_own_card() -> None:
+    call, earlier = cut_off()
+    live = Feed(State())
+    live.calls.take_over(earlier.calls)
+    live.apply(stored(*scenes.running("c1"))[0])
+    assert call.state == "running"
