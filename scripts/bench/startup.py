@@ -105,7 +105,7 @@ def _peak_mib(process: "subprocess.Popen[str]") -> float:
 def _echo(port: int, root: Path, name: str, command_line: str) -> None:
     """Time between two requests with one command in between: sandbox and synchronous records included,
     and a checkpoint before and after it where it can write."""
-    program = _program(root / name.split()[0])
+    program = _program(root / name.split(maxsplit=1)[0])
     (program.workspace / "file.txt").write_text("x\n")
     server = ModelServer(port, root)
     lines = [command_line.format(n=n) for n in range(ECHOES)]
