@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.config.layers import ENVIRONMENT, FLAG, Settings
-from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, choose, route_to
+from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, REPLAY, choose, route_to
 from agent_tui.engine.commands import Engine
 from agent_tui.engine.types import ApprovalPolicy, Config, ModelChoice, SandboxStatus
 from agent_tui.errors import AgentError, SessionBusyError, UnavailableError, UsageError
@@ -205,6 +205,8 @@ def _open_model(choice: ModelChoice, settings: Settings, stack: AsyncExitStack) 
 
         return demo_model()
     from agent_tui.models.router import open_model
+    if choice.provider == REPLAY:
+        return _replayed(choice.model)
 
     model = open_model(route_to(choice.name, settings), api_key=os.environ.get(choice.api_key_env, ""))
     stack.push_async_callback(model.aclose)
@@ -212,6 +214,15 @@ def _open_model(choice: ModelChoice, settings: Settings, stack: AsyncExitStack) 
 
 
 def _build(
+def _replayed(file: str) -> Model:
+    from agent_tui.models.replay import ReplayError, replay_file
+
+    try:
+        return replay_file(Path(file).expanduser().absolute())
+    except ReplayError as error:
+        raise UsageError(str(error)) from error
+
+
     start: Start,
     config: Config,
     place: "SessionPlace",

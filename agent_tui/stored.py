@@ -1,7 +1,7 @@
 """What is stored of sessions, for the commands that list, show, export and remove them."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from checkpoints.owner import OwnedError, Owner
 from checkpoints.records import SessionRecords
 from context.codec import DecodeError
 
-__all__ = ["SessionEntry", "find", "json_lines", "listed", "markdown", "remove"]
+__all__ = ["SessionEntry", "find", "json_lines", "listed", "markdown", "remove", "replay"]
 
 
 def listed(state_dir: Path, workspace: Path | None) -> list[SessionEntry]:
@@ -65,6 +65,21 @@ async def json_lines(place: SessionPlace) -> AsyncIterator[str]:
     async for record in _records(place):
         stored = {"seq": record.seq, "at": record.at, "kind": record.kind, "body": record.body}
         yield json.dumps(stored, ensure_ascii=True)
+
+
+async def replay(place: SessionPlace, secrets: Iterable[str]) -> AsyncIterator[str]:
+    """The model's responses as `-m replay/FILE` plays them; `secrets` and what looks like one is masked."""
+    from agent_tui.models.replay import saved_lines
+
+    known, home = tuple(secrets), str(Path.home())
+    async for record in _records(place):
+        try:
+            entry = from_record(record)
+        except DecodeError:
+            continue  # of a newer version
+        if not isinstance(entry, Event):
+            for line in saved_lines((entry,), secrets=known, home=home):
+                yield line
 
 
 async def markdown(place: SessionPlace) -> AsyncIterator[str]:

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import json
+import os
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -13,6 +14,7 @@ from agent_tui.errors import UsageError
 from checkpoints.index import SessionEntry
 
 ACTIONS = ("list", "show", "export", "rm")
+FORMATS = ("jsonl", "markdown", "replay")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", nargs="?", metavar="ID", help="a session; the start of an id is enough")
     parser.add_argument("--all", action="store_true", help="of every workspace")
     parser.add_argument("--json", action="store_true", help="the list as JSON")
-    parser.add_argument("--format", choices=("jsonl", "markdown"), default="jsonl", help="of an export")
+    parser.add_argument("--format", choices=FORMATS, default="jsonl", help="of an export")
     parser.add_argument("-o", "--output", metavar="FILE", help="where an export goes")
 
 
@@ -44,6 +46,10 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"removed session {place.id}")
     elif arguments.action == "show" or arguments.format == "markdown":
         _print(stored.markdown(place), arguments.output)
+    elif arguments.format == "replay":
+        from agent_tui.config.providers import keys_in
+
+        _print(stored.replay(place, keys_in(settings, os.environ)), arguments.output)
     else:
         _print(stored.json_lines(place), arguments.output)
     return 0

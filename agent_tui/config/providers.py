@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from agent_tui.config.layers import ENVIRONMENT, FLAG, Settings
+from agent_tui.config.layers import ENVIRONMENT, FLAG, SESSION, Settings
 from agent_tui.engine.types import ModelChoice
 from agent_tui.errors import UsageError
+from agent_tui.models.catalog import find_provider, provider_names
 from agent_tui.models.router import CatalogError, Route, find_route
 
 KEY_VARIABLE = "AGENT_TUI_API_KEY"  # a key for whatever provider is chosen
 DEMO = "demo"
+REPLAY = "replay"  # `replay/FILE`: a saved session, without a network
 DEMO_WINDOW = 128_000  # tokens
 
 HOW_TO_CHOOSE = (
@@ -43,7 +45,7 @@ def _base_url(name: str, settings: Settings) -> str:
     if chosen in ("", provider):
         return settings.text("base_url") or ""
     own = settings.below("providers").get((provider, "base_url"))
-    is_explicit = settings.layer("model") in (FLAG, ENVIRONMENT)
+    is_explicit = settings.layer("model") in (FLAG, ENVIRONMENT, SESSION)
     return "" if own or is_explicit else settings.text("base_url") or ""
 
 
@@ -58,9 +60,24 @@ def key_variable(route: Route, environ: Mapping[str, str]) -> str:
     return variable
 
 
+def keys_in(settings: Settings, environ: Mapping[str, str]) -> list[str]:
+    """The keys of all providers that are in the environment, to be masked in what leaves the machine.
+
+    Raises UsageError where a provider's entry cannot be read: its key would not be known.
+    """
+    table = provider_table(settings)
+    try:
+        variables = {find_provider(name, table).api_key_env for name in provider_names(table)}
+    except CatalogError as error:
+        raise UsageError(str(error)) from error
+    return [key for name in sorted({KEY_VARIABLE, *variables}) if (key := environ.get(name, ""))]
+
+
 def choose(name: str, settings: Settings, environ: Mapping[str, str]) -> ModelChoice:
     """The model called `PROVIDER/MODEL`. Raises UsageError where it cannot be reached as configured."""
     provider, _, model = name.partition("/")
+    if provider == REPLAY and model:
+        return ModelChoice(provider=REPLAY, model=model, api="demo", context_window=DEMO_WINDOW)
     if provider == DEMO and model:
         return ModelChoice(provider=DEMO, model=model, api="demo", context_window=DEMO_WINDOW)
     route = route_to(name, settings)

@@ -6,11 +6,14 @@ One JSON object a line, a response each. What could be a secret is masked on the
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from agent_tui.models.scripted import ScriptedCall, ScriptedModel, Step
+from agent_tui.models.base import ErrorKind, ModelError
+from agent_tui.models.scripted import SCRIPTED, ScriptedCall, ScriptedModel, Step
 from context.codec import DecodeError, decode, encode
-from context.items import CallPart, Item, OpaquePart, ReasoningPart, ResponseItem, TextPart
+from context.items import CallPart, Item, OpaquePart, ReasoningPart, ResponseItem, StopReason, TextPart
 
 _SECRETS = re.compile(
     r"\b(?:sk|pk|rk|ghp|gho|ghs|glpat|xox[abp])[-_][A-Za-z0-9_-]{12,}"
@@ -19,6 +22,7 @@ _SECRETS = re.compile(
     r"|(?i:bearer)\s+[A-Za-z0-9._~+/-]{12,}=*"
 )
 _MASK = "‹hidden›"
+PROVIDER = "replay"
 
 
 class ReplayError(ValueError):
@@ -79,10 +83,30 @@ def _step(response: ResponseItem) -> Step:
         reasoning=reasoning,
         calls=tuple(calls),
         usage=response.usage,
-        stop=response.stop,
+        stop=None if response.stop is StopReason.INTERRUPTED else response.stop,
     )
 
 
-def replay_model(lines: Iterable[str]) -> ScriptedModel:
-    """A model that gives the saved responses in their order. Raises ReplayError."""
-    return ScriptedModel(steps_of(lines))
+def replay_model(lines: Iterable[str], *, name: str = "saved") -> ScriptedModel:
+    """A model that gives the saved responses in their order, and then says that there are no more.
+
+    `name` is what it is called after `replay/`. Raises ReplayError.
+    """
+    steps = steps_of(lines)
+    waiting = iter(steps)
+    message = f"the saved session ends here, after {len(steps)} responses"
+    end = Step(error=ModelError(kind=ErrorKind.BAD_REQUEST, message=message))
+    info = replace(SCRIPTED, provider=PROVIDER, model=name)
+    return ScriptedModel(lambda _: next(waiting, end), info=info)
+
+
+def replay_file(path: Path) -> ScriptedModel:
+    """`replay_model` of a file that `sessions export --format replay` wrote. Raises ReplayError."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReplayError(f"`{path}` cannot be read: {error}") from error
+    try:
+        return replay_model(lines, name=str(path))
+    except ReplayError as error:
+        raise ReplayError(f"`{path}`: {error}; `sessions export --format replay` writes such files") from None
