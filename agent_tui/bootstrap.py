@@ -13,9 +13,11 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agent_tui import startup
 from agent_tui.config.layers import ENVIRONMENT, FLAG, Settings
 from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, REPLAY, choose, route_to
 from agent_tui.engine.commands import Engine
@@ -23,6 +25,7 @@ from agent_tui.engine.types import ApprovalPolicy, Config, ModelChoice, SandboxS
 from agent_tui.errors import AgentError, SessionBusyError, UnavailableError, UsageError
 from agent_tui.models.base import Model
 from context.items import Image
+from sandbox.placeholders import present as stand_ins_present
 from sandbox.policy import Mode
 from sandbox.probe import ProbeResult, probe
 
@@ -48,18 +51,6 @@ class Start:
     fork: bool = False  # continue a copy of it
 
 
-class SystemClock:
-    """`engine.ports.Clock`."""
-
-    def now(self) -> float:
-        """UTC seconds."""
-        return time.time()
-
-    def monotonic(self) -> float:
-        """Seconds of a clock that never jumps."""
-        return time.monotonic()
-
-
 class Opened:
     """An engine that serves in a task of its own, and what it holds until it has ended."""
 
@@ -72,6 +63,7 @@ class Opened:
     def serve(self) -> None:
         """Begin; readers that are made before the next await miss nothing."""
         self.serving = asyncio.create_task(self._serve())
+        asyncio.get_running_loop().call_later(startup.COLLECT_AFTER_S, startup.settle)
 
     async def _serve(self) -> None:
         try:
@@ -87,9 +79,11 @@ async def open_engine(start: Start) -> Opened:
         config = _with_state(start.config, stack)
         if config.model is not None:
             _preload(config.model)
+        stand_ins_present(config.state_dir)  # what a crash left in a workspace goes first
         found = probe(config.state_dir)
         _require_sandbox(config, found)
         place, session, notices = await _open_session(start, config, stack)
+        start = _continuing(start, session)
         config = _of_session(config, session, start.settings)
         engine = _build(start, config, place, session, found, notices, stack)
     except BaseException:
@@ -148,6 +142,7 @@ def sandbox_trouble(config: Config) -> tuple[str, str] | None:
 async def _open_session(
     start: Start, config: Config, stack: AsyncExitStack
 ) -> "tuple[SessionPlace, Session, tuple[str, ...]]":
+    from agent_tui.engine.clock import SystemClock
     from agent_tui.engine.session import Session
     from checkpoints.owner import OwnedError, Owner
     from checkpoints.salvage import open_or_salvage
@@ -184,6 +179,14 @@ def _place(start: Start, config: Config) -> "SessionPlace":
     return fork_session(place, config.state_dir) if start.fork else place
 
 
+def _continuing(start: Start, session: "Session") -> Start:
+    """A stored session also brings the address that was given with its model."""
+    first = session.fold.first
+    if first is None:
+        return start
+    return replace(start, settings=start.settings.continuing(first.model, session.fold.base_url))
+
+
 def _of_session(config: Config, session: "Session", settings: Settings) -> Config:
     """What a stored session brings: its directory, and its model unless another one was asked for."""
     first = session.fold.first
@@ -204,16 +207,15 @@ def _open_model(choice: ModelChoice, settings: Settings, stack: AsyncExitStack) 
         from agent_tui.models.demo import demo_model
 
         return demo_model()
-    from agent_tui.models.router import open_model
     if choice.provider == REPLAY:
         return _replayed(choice.model)
+    from agent_tui.models.router import open_model
 
     model = open_model(route_to(choice.name, settings), api_key=os.environ.get(choice.api_key_env, ""))
     stack.push_async_callback(model.aclose)
     return model
 
 
-def _build(
 def _replayed(file: str) -> Model:
     from agent_tui.models.replay import ReplayError, replay_file
 
@@ -223,6 +225,7 @@ def _replayed(file: str) -> Model:
         raise UsageError(str(error)) from error
 
 
+def _build(
     start: Start,
     config: Config,
     place: "SessionPlace",
@@ -254,6 +257,7 @@ def _replayed(file: str) -> Model:
             boot_id=boot_id(),
             forked_from=start.resume if start.fork else "",
             settings=settings_of(config),
+            base_url=start.settings.text("base_url") or "",
         ),
         artifacts=place.artifacts,
         sandbox=SandboxStatus(
@@ -287,7 +291,6 @@ def _ports(
     from agent_tui.repo_map import RepoMapTool
     from agent_tui.surroundings import git_branch, nested_instructions, project_text, workspace_files
     from checkpoints.engine import open_checkpointer
-    fallback, unusable = _fallback(start, config)
     from tools.registry import build_toolbox
 
     def model_of(choice: ModelChoice) -> Model:
@@ -296,6 +299,7 @@ def _ports(
     assert config.model is not None
     model = model_of(config.model)
     summariser, problem = _summariser(start, config, model, model_of)
+    fallback, unusable = _fallback(start, config)
     if maps.is_possible:
         stack.callback(asyncio.create_task(maps.warm()).cancel)
     ports = Ports(
@@ -312,15 +316,16 @@ def _ports(
             state_dir=config.state_dir,
             session=place.id,
             enabled=config.checkpoints,
-        fallback=fallback,
-        falls_back=falls_back,
             beside=config.extra_roots,
+            stand_ins=partial(stand_ins_present, config.state_dir),
         ),
         gate=SessionGate(config, sandbox_available=found.available, now=time.time),
         retry=delay_before_retry,
         instructions=lambda: project_text(config, maps.section if config.repo_map else None),
         summariser=summariser,
         choose_model=lambda name: model_of(choose(name, start.settings, os.environ)),
+        fallback=fallback,
+        falls_back=falls_back,
         sessions=lambda: _session_list(config),
         files=lambda: workspace_files(config.workspace),
         branch=lambda: git_branch(config.workspace),
@@ -335,6 +340,13 @@ def _summariser(
     """The model that sums up what compaction hides, and why there is none where one was wanted."""
     name = config.summary_model
     if name is None or name == "main":
+        return (main if name else None), ""
+    try:
+        return model_of(choose(name, start.settings, os.environ)), ""
+    except AgentError as error:
+        return None, f"`summary_model` is not used: {error}"
+
+
 def _fallback(start: Start, config: Config) -> tuple[tuple[str, ...], list[str]]:
     """The models that may take over, and why others cannot: better said now than when they are needed."""
     usable, problems = [], []
@@ -346,13 +358,6 @@ def _fallback(start: Start, config: Config) -> tuple[tuple[str, ...], list[str]]
         else:
             usable.append(name)
     return tuple(usable), problems
-
-
-        return (main if name else None), ""
-    try:
-        return model_of(choose(name, start.settings, os.environ)), ""
-    except AgentError as error:
-        return None, f"`summary_model` is not used: {error}"
 
 
 def _session_list(config: Config) -> list[dict[str, object]]:

@@ -1,11 +1,11 @@
 """The stored conversation of a session, taken back by a command while no process has it open."""
 
 import asyncio
-import time
 from pathlib import Path
 from typing import Literal, Self
 
 from agent_tui.engine import undo
+from agent_tui.engine.clock import SystemClock
 from agent_tui.engine.commands import Rollback
 from agent_tui.engine.session import Session
 from agent_tui.errors import SessionBusyError
@@ -16,18 +16,6 @@ from checkpoints.types import Checkpoint, RollbackResult
 from context.items import UserItem
 
 Mode = Literal["both", "files", "conversation"]
-
-
-class _Clock:
-    """`engine.ports.Clock`."""
-
-    def now(self) -> float:
-        """UTC seconds."""
-        return time.time()
-
-    def monotonic(self) -> float:
-        """Seconds of a clock that never jumps."""
-        return time.monotonic()
 
 
 class Conversation:
@@ -62,7 +50,7 @@ class Conversation:
         """Store a rollback whose files are back already; raises RecordsError."""
         asked = Rollback(checkpoint_id=target.id, mode=mode)
         records = await SessionRecords.open(self._place.store)
-        session = await Session.load(records, _Clock())
+        session = await Session.load(records, SystemClock())
         try:
             await session.commit(*undo.rollback_parts(session, asked, target, files))
         finally:
@@ -71,7 +59,7 @@ class Conversation:
     async def unhide(self, files: RollbackResult | None) -> None:
         """Store that the newest rollback was taken back; raises RecordsError."""
         records = await SessionRecords.open(self._place.store)
-        session = await Session.load(records, _Clock())
+        session = await Session.load(records, SystemClock())
         try:
             await session.commit(*undo.redo_parts(session, session.fold.rollbacks[-1], files))
         finally:
@@ -116,6 +104,6 @@ def _find(state_dir: Path, session_id: str) -> SessionPlace | None:
 async def _load(place: SessionPlace) -> Session:
     records = await SessionRecords.open(place.store)
     try:
-        return await Session.load(records, _Clock())
+        return await Session.load(records, SystemClock())
     finally:
         await records.close()

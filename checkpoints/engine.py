@@ -4,7 +4,7 @@ import asyncio
 import functools
 import os
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -18,14 +18,13 @@ from checkpoints.nested import expected_files
 from checkpoints.off import NoCheckpointer
 from checkpoints.presence import Presence
 from checkpoints.retention import Keep
-from checkpoints.rollback import Request, Rollback
+from checkpoints.rollback import Request
 from checkpoints.roots import home_of, set_aside
 from checkpoints.types import (
     Cause,
     Checkpoint,
     CheckpointError,
     Choice,
-    CutRollback,
     FileChange,
     Health,
     Phase,
@@ -47,15 +46,15 @@ def open_checkpointer(
     enabled: bool = True,
     limits: Limits | None = None,
     git: Git | str | None = "",
-    settle: bool = True,
     beside: Sequence[Path] = (),
+    stand_ins: Callable[[], Collection[Path]] = tuple,
 ) -> "WorkspaceCheckpointer | NoCheckpointer":
     """Start checkpoints of a workspace; the first import runs in the background at once.
 
     Never raises: what is wrong shows in `health` and in what `take` raises. `git` is found on the
-    search path unless given; None means plain copies. `settle` takes back a rollback that a killed
-    process left; without it, `take` refuses until `finish_cut` was called. `beside` are writable
-    folders outside the workspace, which are taken and restored with it.
+    search path unless given; None means plain copies. A rollback that a killed process left is taken
+    back at once. `beside` are writable folders outside the workspace, which are taken and restored
+    with it. `stand_ins` tells which files are there for the sandbox only.
     """
     if not enabled:
         return NoCheckpointer()
@@ -65,8 +64,8 @@ def open_checkpointer(
         session=session,
         limits=limits or Limits(),
         git=find_git() if isinstance(git, str) else git,
-        settle=settle,
         beside=beside,
+        stand_ins=stand_ins,
     )
 
 
@@ -81,15 +80,15 @@ class WorkspaceCheckpointer:
         session: str,
         limits: Limits,
         git: Git | None,
-        settle: bool,
         beside: Sequence[Path],
+        stand_ins: Callable[[], Collection[Path]],
     ) -> None:
         self._root = workspace
         self._state_dir = state_dir
         self._session = session
         self._limits = limits
         self._git = git
-        self._settle = settle
+        self._stand_ins = stand_ins
         real = Path(os.path.realpath(workspace))
         self._beside = [root for root in beside if not Path(os.path.realpath(root)).is_relative_to(real)]
         self._expected = expected_files(real)
@@ -154,14 +153,6 @@ class WorkspaceCheckpointer:
         await asyncio.shield(asyncio.wrap_future(self._imported))
         return self._health
 
-    async def cut(self) -> CutRollback | None:
-        """A rollback that a killed process left and that is not settled yet."""
-        return await self._call(lambda core: Rollback(core.main).cut())
-
-    async def finish_cut(self, *, complete: bool) -> RollbackResult | None:
-        """Finish it, or take it back."""
-        return await self._call(lambda core: core.recover(complete=complete))
-
     # --- in the thread ----------------------------------------------------------------------------
 
     async def _settled(self) -> None:
@@ -201,11 +192,12 @@ class WorkspaceCheckpointer:
             self._health = Health(state="failed", detail=str(error))
 
     def _settle_cut(self, core: Joined) -> None:
-        """A rollback that was cut is taken back at once, unless somebody is there to choose."""
+        """A rollback that was cut is taken back: nothing is lost by it, and it can be asked for again."""
         cut = core.main.journal.cut()
-        if self._settle and core.recover(complete=False) is not None and cut is not None:
+        if core.recover(complete=False) is not None and cut is not None:
             self._remarks.append(
-                f"a rollback to {cut.target} was cut after {cut.done} of {cut.total} steps and was taken back"
+                f"a rollback to {cut.target} was cut after {cut.done} of {cut.total} steps and was taken "
+                "back; it can be asked for again"
             )
 
     def _opened(self) -> Joined:
@@ -225,7 +217,13 @@ class WorkspaceCheckpointer:
         why = refusal(root)
         home = home_of(root, self._state_dir, alone=bool(why))
         core = Workspace(
-            home, self._session, git=self._git, limits=self._limits, state_dir=self._state_dir, targeted=why
+            home,
+            self._session,
+            git=self._git,
+            limits=self._limits,
+            state_dir=self._state_dir,
+            targeted=why,
+            stand_ins=self._stand_ins,
         )
         try:
             core.open(self._progress)
@@ -253,8 +251,6 @@ class WorkspaceCheckpointer:
         return Health(state="ok", detail="; ".join(words))
 
     def _take(self, cause: Cause, core: Joined) -> Checkpoint:
-        if core.main.journal.cut() is not None:
-            raise CheckpointError("a rollback was cut; finish it or take it back first")
         recorded = core.record(cause)
         if cause.phase is Phase.TURN_END and self._upkeep is not None:
             self._upkeep.schedule()

@@ -1,7 +1,7 @@
 """Checkpoints for the commands: without a running session, beside one, and without a model."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,10 +50,13 @@ def listed(root: Path, state_dir: Path) -> list[Listed]:
 
 
 @contextmanager
-def opened(root: Path, state_dir: Path, checkpoint_id: str) -> Iterator[tuple[Joined, Row]]:
+def opened(
+    root: Path, state_dir: Path, checkpoint_id: str, stand_ins: Callable[[], Collection[Path]] = tuple
+) -> Iterator[tuple[Joined, Row]]:
     """The workspace as the session of a checkpoint sees it, and that checkpoint.
 
-    Without an id it is the newest one that a turn began with. Raises CheckpointError.
+    Without an id it is the newest one that a turn began with; `stand_ins` as in `open_checkpointer`.
+    Raises CheckpointError.
     """
     home = existing_home(root, state_dir)
     if home is None or not (home.directory / "catalog.db").exists():
@@ -63,7 +66,7 @@ def opened(root: Path, state_dir: Path, checkpoint_id: str) -> Iterator[tuple[Jo
         session = _session_of(catalog, home.below, checkpoint_id)
     finally:
         catalog.close()
-    core = _joined(home, session, state_dir)
+    core = _joined(home, session, state_dir, stand_ins)
     try:
         newest = core.main.catalog.newest(Phase.TURN_START, home.below)
         if not checkpoint_id and newest is None:
@@ -73,20 +76,26 @@ def opened(root: Path, state_dir: Path, checkpoint_id: str) -> Iterator[tuple[Jo
         core.close()
 
 
-def _joined(home: Home, session: str, state_dir: Path) -> Joined:
+def _joined(home: Home, session: str, state_dir: Path, stand_ins: Callable[[], Collection[Path]]) -> Joined:
     """The workspace and the folders that the session had beside it, as far as they are there."""
-    main = _one(home, session, state_dir)
+    main = _one(home, session, state_dir, stand_ins)
     beside = []
     for name in json.loads(main.catalog.meta(f"beside:{session}") or "[]"):
         found = existing_home(Path(name), state_dir) if Path(name).is_dir() else None
         if found is not None:
-            beside.append(_one(found, session, state_dir))
+            beside.append(_one(found, session, state_dir, stand_ins))
     return Joined(main, tuple(beside))
 
 
-def _one(home: Home, session: str, state_dir: Path) -> Workspace:
+def _one(home: Home, session: str, state_dir: Path, stand_ins: Callable[[], Collection[Path]]) -> Workspace:
     core = Workspace(
-        home, session, git=find_git(), limits=Limits(), state_dir=state_dir, targeted=refusal(home.root)
+        home,
+        session,
+        git=find_git(),
+        limits=Limits(),
+        state_dir=state_dir,
+        targeted=refusal(home.root),
+        stand_ins=stand_ins,
     )
     core.open(lambda _: None)
     core.follow_mode()

@@ -20,6 +20,7 @@ from checkpoints.states import Coverage, Entry, Pair, Trees, covered_pairs, pare
 from checkpoints.types import Action, Author, Conflict, Operation, Uncovered
 
 _OURS = (Author.AGENT, Author.ROLLBACK)
+_OCCUPIED = "held closed for a command that still runs; stop it to bring this back"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,6 +44,7 @@ class Evidence:
     history: History
     elsewhere: Sequence[Row]  # of other sessions since the target
     above: Rules
+    occupied: frozenset[bytes] = frozenset()  # stand-ins that a running command needs where they are
 
 
 def draft(evidence: Evidence, paths: Sequence[bytes] = ()) -> Draft:
@@ -55,7 +57,7 @@ def draft(evidence: Evidence, paths: Sequence[bytes] = ()) -> Draft:
     _drop_idle_folders(plan, paths)
     plan.steps, impossible = feasible(plan.steps, evidence)
     plan.kept += impossible
-    plan.uncovered = list(_gaps(evidence, paths))
+    plan.uncovered += _gaps(evidence, paths)
     return plan
 
 
@@ -75,6 +77,9 @@ def _pairs(evidence: Evidence) -> dict[bytes, Pair]:
 
 
 def _decide(evidence: Evidence, plan: Draft, step: Step) -> None:
+    if evidence.occupied & {step.path, *parents(step.path)}:
+        plan.uncovered.append(Uncovered(path=shown(step.path), reason=_OCCUPIED))
+        return
     trace = evidence.history.last(step.path)
     gap = evidence.now.note.gaps.get(step.path)
     if gap is not None and step.before is None:

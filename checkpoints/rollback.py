@@ -126,6 +126,7 @@ class Rollback:
             history=known,
             elsewhere=workspace.catalog.changed_elsewhere(workspace.home.below, row.session, row.created_at),
             above=workspace.above,
+            occupied=workspace.occupied(),
         )
 
     def _now_covering(self, target: State) -> State:
@@ -138,7 +139,7 @@ class Rollback:
     def _missing(self, target: State, now: State) -> list[bytes]:
         """Paths of the target that exist and that the present state does not hold."""
         workspace = self._workspace
-        root = workspace.root
+        root, occupied = workspace.root, workspace.occupied()
         return [
             path
             for path, (then, current) in workspace.trees.compare(target, now).items()
@@ -146,6 +147,7 @@ class Rollback:
             and then is not None
             and then.mode != FOLDER
             and path not in workspace.touched
+            and path not in occupied
             and exists_below(root, path)
         ]
 

@@ -82,8 +82,10 @@ class Scanner:
         touched: Iterable[bytes] = (),
         deadline: float | None = None,
         reread: bool = False,
+        occupied: Iterable[bytes] = (),
     ) -> Scan:
-        """Walk everything; `touched` paths are held whatever the rules and read again.
+        """Walk everything; `touched` paths are held whatever the rules and read again, `occupied`
+        ones are taken for missing.
 
         `deadline` is of `time.monotonic`; raises TooWideError past it or past the file limit, and
         OSError when the root itself cannot be read or the store cannot be written.
@@ -94,6 +96,7 @@ class Scanner:
             keep=keep,
             touched=_by_folder(touched),
             hold=_by_folder(self.hold),
+            occupied=_names_in_folders(occupied),
             deadline=deadline,
         )
         walk.racy_from = 0 if reread or self.previous is None else self.previous.started_ns - RACY_NS
@@ -104,7 +107,7 @@ class Scanner:
         root = walk.folder(self.root, b"", status, old, self.above, only_known=False)
         if len(walk.held) > MAX_HELD:
             self.hold, self.sticky = set(), False
-            return self.scan(keep, touched=touched, deadline=deadline, reread=reread)
+            return self.scan(keep, touched=touched, deadline=deadline, reread=reread, occupied=occupied)
         self.hold |= walk.held
         self.previous = Scan(
             root=root, started_ns=started_ns, exclude=walk.exclude, held=frozenset(self.hold)
@@ -149,6 +152,15 @@ def _by_folder(paths: Iterable[bytes]) -> dict[bytes, set[bytes]]:
     return table
 
 
+def _names_in_folders(paths: Iterable[bytes]) -> dict[bytes, set[bytes]]:
+    """Folder → names in it."""
+    table: dict[bytes, set[bytes]] = {}
+    for path in paths:
+        folder, _, name = path.rpartition(b"/")
+        table.setdefault(folder, set()).add(name)
+    return table
+
+
 @dataclass(slots=True, kw_only=True)
 class _Walk:
     """The state of one scan."""
@@ -157,6 +169,7 @@ class _Walk:
     keep: Keep
     touched: dict[bytes, set[bytes]]
     hold: dict[bytes, set[bytes]]
+    occupied: dict[bytes, set[bytes]]
     held: set[bytes] = field(default_factory=set)
     deadline: float | None
     racy_from: int = 0
@@ -182,6 +195,9 @@ class _Walk:
         else:
             with os.scandir(path) as listing:
                 entries = [(entry.name, entry) for entry in listing]
+        occupied = self.occupied.get(relative)
+        if occupied:
+            entries = [(name, entry) for name, entry in entries if name not in occupied]
         names = {name for name, _ in entries}
         if b".git" in names:
             rules = self._repository(path, relative)

@@ -6,7 +6,7 @@ time, never remembered.
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -54,6 +54,7 @@ class Workspace:
         limits: Limits,
         state_dir: Path,
         targeted: str = "",
+        stand_ins: Callable[[], Collection[Path]] = tuple,
     ) -> None:
         self.home = home
         self.session = session
@@ -74,6 +75,7 @@ class Workspace:
             skipped=_own_folders(state_dir),
             targeted=bool(targeted),
         )
+        self._stand_ins = stand_ins  # files that are nobody's work: never recorded, never restored over
         self._latest: State | None = None
         self._unsaved = 0
 
@@ -263,7 +265,7 @@ class Workspace:
         writer = ObjectWriter(self.store)
         before = self._scanner.previous
         try:
-            scan = self._scanner.scan(writer.blob, touched=self.touched, deadline=deadline, reread=reread)
+            scan = self._scan(writer, deadline=deadline, reread=reread)
             if before is not None and self._is_same(before, scan):
                 assert self._latest is not None
                 return self._latest
@@ -285,6 +287,24 @@ class Workspace:
         if self._unsaved >= _SAVE_AFTER:
             self._save_locked(scan, state)
         return state
+
+    def _scan(self, writer: ObjectWriter, *, deadline: float | None, reread: bool) -> Scan:
+        """Walk past the stand-ins; again when some were made meanwhile."""
+        occupied = self.occupied()
+        while True:
+            scan = self._scanner.scan(
+                writer.blob, touched=self.touched, deadline=deadline, reread=reread, occupied=occupied
+            )
+            more = self.occupied() - occupied
+            if not more:
+                return scan
+            occupied |= more
+
+    def occupied(self) -> frozenset[bytes]:
+        """Paths in the workspace that a stand-in holds at this moment."""
+        prefix = self.root + b"/"
+        places = (os.fsencode(path) for path in self._stand_ins())
+        return frozenset(place.removeprefix(prefix) for place in places if place.startswith(prefix))
 
     def _is_same(self, before: Scan, scan: Scan) -> bool:
         return (

@@ -48,10 +48,15 @@ _identities: dict[Path, dict[str, tuple[int, int]]] = {}
 class Placeholders:
     """The stand-ins of one workspace, shared by every command of this process and of others."""
 
-    def __init__(self, state_dir: Path, workspace: Path) -> None:
+    def __init__(self, journal: Path) -> None:
+        self._journal = journal
+        self._identities = _identities.setdefault(journal, {})
+
+    @classmethod
+    def of(cls, state_dir: Path, workspace: Path) -> "Placeholders":
+        """Those of a workspace; raises SandboxError."""
         name = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:16]
-        self._journal = private_dir(state_dir / "sandbox" / "pins") / f"{name}.json"
-        self._identities = _identities.setdefault(self._journal, {})
+        return cls(private_dir(state_dir / "sandbox" / "pins") / f"{name}.json")
 
     def acquire(self, look: Callable[[], Sequence[StandIn]]) -> int:
         """Make the stand-ins that `look` asks for; returns how many other sandboxes hold this
@@ -87,11 +92,15 @@ class Placeholders:
         _write(fd, journal)
 
     def present(self) -> tuple[Path, ...]:
-        """Stand-ins that exist now, of every process; leftovers of a crash are removed first."""
+        """Untouched stand-ins that exist now, of every process; leftovers of a crash are removed first."""
         with self._locked() as (fd, journal):
             self._drop_the_dead(journal)
             _write(fd, journal)
-            return tuple(Path(name) for name in journal["made"])
+            return tuple(
+                Path(name)
+                for name, (made_ns, content) in journal["made"].items()
+                if _is_untouched(name, self._identities.get(name), made_ns, content.encode())
+            )
 
     def _drop_the_dead(self, journal: _Journal) -> int:
         """Forget users that are gone, and remove the stand-ins when none is left; returns the rest."""
@@ -123,8 +132,22 @@ class Placeholders:
             raise SandboxError(f"sandbox: `{self._journal}` is damaged; remove it") from error
 
 
+def present(state_dir: Path) -> frozenset[Path]:
+    """Untouched stand-ins that exist now, in every workspace and of every process; leftovers of a
+    crash are removed first. A damaged journal names none: commands in its workspace say so."""
+    found: set[Path] = set()
+    folder = state_dir / "sandbox" / "pins"
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".json") and entry.stat().st_size:
+                with suppress(SandboxError):
+                    found.update(Placeholders(folder / entry.name).present())
+    return frozenset(found)
+
+
 def _write(fd: int, journal: _Journal) -> None:
-    data = json.dumps(journal).encode() + b"\n"
+    """An empty one is an empty file, which costs nobody a look inside."""
+    data = json.dumps(journal).encode() + b"\n" if journal["users"] or journal["made"] else b""
     os.pwrite(fd, data, 0)
     os.ftruncate(fd, len(data))
 
@@ -159,13 +182,21 @@ def _make(each: StandIn) -> tuple[int, int]:
 
 def _remove(path: str, identity: tuple[int, int] | None, made_ns: int, content: bytes) -> None:
     """Take a stand-in away if it is still ours and untouched; anything else belongs to the user."""
-    with suppress(OSError):
+    if _is_untouched(path, identity, made_ns, content):
+        with suppress(OSError):  # a folder that got something in it just now stays
+            os.rmdir(path) if os.path.isdir(path) else os.unlink(path)
+
+
+def _is_untouched(path: str, identity: tuple[int, int] | None, made_ns: int, content: bytes) -> bool:
+    """Whether what is there is what was made; `identity` is known to the process that made it."""
+    try:
         state = os.lstat(path)
         if identity and (state.st_dev, state.st_ino) != identity:
-            return
-        if state.st_ctime_ns + _CLOCK_STEP_NS < made_ns:
-            return
+            return False
+        if state.st_ctime_ns + _CLOCK_STEP_NS < made_ns or state.st_mode & 0o222:
+            return False
         if stat.S_ISDIR(state.st_mode):
-            os.rmdir(path)  # fails when anything was put into it
-        elif stat.S_ISREG(state.st_mode) and state.st_mode & 0o222 == 0 and state.st_size == len(content):
-            os.unlink(path)
+            return not os.listdir(path)
+        return stat.S_ISREG(state.st_mode) and state.st_size == len(content)
+    except OSError:
+        return False

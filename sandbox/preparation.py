@@ -83,7 +83,7 @@ def _pin(policy: Policy, home_dir: Path, empty_file: Path) -> tuple[Pins, Placeh
         found.append(pins.collect(policy, home_dir, empty_file))
         return found[0].stand_ins
 
-    placeholders = Placeholders(policy.state_dir, policy.workspace)
+    placeholders = Placeholders.of(policy.state_dir, policy.workspace)
     others = placeholders.acquire(look)
     return found[0], placeholders, others
 

@@ -80,6 +80,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "context.items",
         "checkpoints.types",
         "checkpoints",
+        "sandbox.placeholders",
     ),
     "agent_tui.bootstrap": PACKAGES,
     # A tool made of symbols and files: `tools` may not know `context`, so it is joined here.

@@ -24,7 +24,7 @@ from agent_tui.engine.snapshots import Snapshots, Taken, is_writer, share_out
 from agent_tui.engine.stop import StoppedError
 from agent_tui.engine.types import CallState, Decision, EndReason
 from agent_tui.engine.waves import MAX_COMMANDS, MAX_CONCURRENT
-from checkpoints.types import Author, FileChange
+from checkpoints.types import Author, FileChange, Uncovered
 from tools.types import Grant, Outcome, OutcomeStatus
 
 WAIT, GO_ON, DENY = "wait 30 s more", "run without undo", "deny"
@@ -190,7 +190,7 @@ class Wave:
                 external=merge_changes((*meanwhile, *external)) if index == 0 else (),
                 checkpoint_id=before.checkpoint.id,
                 taken=after.bodies if index == 0 else (),
-                uncovered=tuple(f"{u.path} ({u.reason})" for u in after.checkpoint.uncovered[:5]),
+                uncovered=_uncovered_of(shares[one.call.call_id], after.checkpoint.uncovered),
             )
             for index, one in enumerate(writers)
         ]
@@ -266,3 +266,9 @@ class Wave:
 
     async def _settle(self, *bodies: Body) -> None:
         self._stored = await self._scope.session.settle(*bodies, cause=f"s{self._step}") and self._stored
+
+
+def _uncovered_of(changes: Sequence[FileChange], uncovered: Sequence[Uncovered]) -> tuple[str, ...]:
+    """What of a call's changes cannot be taken back, and why."""
+    changed = {change.path for change in changes}
+    return tuple(f"{gap.path} ({gap.reason})" for gap in uncovered if gap.path in changed)

@@ -23,11 +23,18 @@ class Session:
         limits: Limits | None = None,
         targeted: str = "",
     ) -> None:
+        self.stand_ins: set[Path] = set()
         self.root = root
         self.name = name
         home = home_of(root, state_dir, alone=bool(targeted))
         self.core = Workspace(
-            home, name, git=git, limits=limits or Limits(), state_dir=state_dir, targeted=targeted
+            home,
+            name,
+            git=git,
+            limits=limits or Limits(),
+            state_dir=state_dir,
+            targeted=targeted,
+            stand_ins=lambda: self.stand_ins,
         )
         self.core.open(lambda _: None)
         self.core.first_import()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from checkpoints.coverage import Limits
+from checkpoints.rollback import Rollback
 from checkpoints.types import Author, Phase
 from tests.checkpoints.conftest import OpenSession
 from tests.checkpoints.sessions import Session
@@ -368,3 +369,49 @@ def test_file_tools_own_only_what_they_name(root: Path, open_session: OpenSessio
         ("a", Author.AGENT),
         ("b", Author.EXTERNAL),
     ]
+
+
+def test_stand_ins_are_neither_recorded_nor_restored_over(root: Path, open_session: OpenSession) -> None:
+    (root / ".envrc").write_text("mine")
+    (root / ".vscode").mkdir()
+    (root / ".vscode/own").write_text("mine too")
+    session = open_session()
+    start = session.before().row
+    (root / ".envrc").unlink()
+    (root / ".vscode/own").unlink()
+    (root / ".vscode").rmdir()
+    (root / "made").write_text("x")
+    session.stand_ins = {root / ".envrc", root / ".vscode", root / "HEAD"}
+    for stand_in in (root / ".envrc", root / "HEAD"):
+        stand_in.touch(mode=0o444)
+    (root / ".vscode").mkdir(mode=0o555)
+    assert {(change.path, change.kind) for change in session.after()} == {
+        (".envrc", "D"),
+        (".vscode/own", "D"),
+        ("made", "A"),
+    }
+    plan = Rollback(session.core).plan(start.id)
+    assert [one.path for one in plan.operations] == ["made"]
+    assert {gap.path for gap in plan.uncovered} == {".envrc", ".vscode", ".vscode/own"}
+    session.rollback(start.id, default="take")
+    assert ((root / ".envrc").read_text(), list((root / ".vscode").iterdir())) == ("", [])
+    assert (root / "HEAD").exists() and not (root / "made").exists()
+    (root / ".envrc").unlink()
+    (root / "HEAD").unlink()
+    (root / ".vscode").rmdir()
+    session.stand_ins = set()
+    session.rollback(start.id, default="take")
+    assert (root / ".vscode/own").read_text() == "mine too"
+
+
+def test_stand_ins_made_while_the_workspace_is_read_are_passed_by(
+    root: Path, open_session: OpenSession
+) -> None:
+    (root / "a").write_text("1")
+    session = open_session()
+    start = session.before().row
+    looks = iter((set(), {root / "HEAD"}))
+    session.core._stand_ins = lambda: next(looks, {root / "HEAD"})
+    (root / "HEAD").touch(mode=0o444)
+    assert session.after() == ()
+    assert session.core.now().files == session.core.state(start).files

@@ -144,9 +144,7 @@ async def test_switched_off_checkpoints_say_so(root: Path, state_dir: Path) -> N
     assert list(state_dir.iterdir()) == []
 
 
-async def test_a_cut_rollback_is_asked_about_or_taken_back(
-    root: Path, state_dir: Path, open_session: OpenSession
-) -> None:
+async def test_a_cut_rollback_is_taken_back(root: Path, state_dir: Path, open_session: OpenSession) -> None:
     (root / "a").write_text("1")
     session = open_session()
     start = session.before().row
@@ -159,13 +157,6 @@ async def test_a_cut_rollback_is_asked_about_or_taken_back(
         session="s1", root="", target=start.id, undo=undo.id, steps=[Step(path=b"a", before=new, after=old)]
     )
     session.close()
-    asks = opened(root, state_dir, settle=False)
-    with pytest.raises(CheckpointError, match="was cut"):
-        await asks.take(cause(Phase.TURN_START))
-    cut = await asks.cut()
-    assert cut is not None
-    assert (cut.target, cut.done, cut.total) == (start.id, 0, 1)
-    await asks.close()
     settles = opened(root, state_dir)
     assert f"a rollback to {start.id} was cut after 0 of 1 steps" in (await settles.ready()).detail
     assert (root / "a").read_text() == "2"

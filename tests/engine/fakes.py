@@ -33,6 +33,7 @@ from checkpoints.types import (
     Phase,
     RollbackPlan,
     RollbackResult,
+    Uncovered,
 )
 from context.items import CallPart, ModelOrigin, ResponseItem, StopReason, TextPart, Usage
 from context.view import ExchangeUnit, View
@@ -214,6 +215,7 @@ class FakeCheckpointer:
     def __init__(self) -> None:
         self.taken: list[Checkpoint] = []
         self.changes: list[tuple[FileChange, ...]] = []
+        self.uncovered: tuple[Uncovered, ...] = ()
         self.error: Exception | None = None
         self.rolled_back: list[str] = []
         self.off = False
@@ -234,6 +236,7 @@ class FakeCheckpointer:
             cause=cause,
             tree=str(number),
             changes=changes,
+            uncovered=self.uncovered,
         )
         self.taken.append(checkpoint)
         return checkpoint

@@ -5,6 +5,7 @@ from agent_tui.engine.commands import Decide, Submit
 from agent_tui.engine.events import ApprovalAsked, CallEnded, TurnEnded
 from agent_tui.engine.types import Decision, EndReason
 from agent_tui.engine.waves import cut_waves
+from checkpoints.types import FileChange, Uncovered
 from tests.engine.fakes import calls, engine, last_results, text
 from tools.types import READS_NOTHING, CallSink, Effects, Grant, Invocation, Outcome, OutcomeStatus, PathSet
 
@@ -136,3 +137,13 @@ async def test_a_denied_grant_leaves_the_first_result(tmp_path: Path) -> None:
         await run.wait(TurnEnded)
     assert last_results(run.model.requests[1]) == ["network is off"]
     assert len(run.toolbox.ran) == 1
+
+
+async def test_a_call_names_what_it_changed_and_undo_does_not_cover(tmp_path: Path) -> None:
+    one, two = ("exec_command", {"cmd": "one"}), ("exec_command", {"cmd": "two"})
+    async with engine(tmp_path, calls(one), calls(two), text("done")) as run:
+        run.checkpointer.uncovered = (Uncovered(path="big", reason="large"), Uncovered(path=".", reason="x"))
+        run.checkpointer.changes = [(FileChange(path="a", kind="M"),), (FileChange(path="big", kind="M"),)]
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+        assert [ended.uncovered for ended in run.bodies(CallEnded)] == [(), ("big (large)",)]

@@ -53,12 +53,12 @@ def test_a_crash_leaves_stand_ins_that_the_next_start_removes(world: World, foun
     agent.wait()
     agent.stdout.close()
     assert ".envrc" in names(world)
-    assert Placeholders(world.state, world.ws).present() == ()
+    assert Placeholders.of(world.state, world.ws).present() == ()
     assert names(world) == before
 
 
 def test_what_the_user_made_of_a_stand_in_is_kept(world: World) -> None:
-    placeholders = Placeholders(world.state, world.ws)
+    placeholders = Placeholders.of(world.state, world.ws)
     wanted = [StandIn(path=world.ws / name) for name in (".npmrc", ".envrc", ".yarnrc")]
     wanted.append(StandIn(path=world.ws / ".idea", directory=True))
     placeholders.acquire(lambda: wanted)
@@ -78,12 +78,12 @@ def test_what_the_user_made_of_a_stand_in_is_kept(world: World) -> None:
 def test_a_stand_in_never_follows_a_link(world: World) -> None:
     (world.ws / "link").symlink_to(world.out / "made")
     with pytest.raises(SandboxError, match="cannot protect"):
-        Placeholders(world.state, world.ws).acquire(lambda: [StandIn(path=world.ws / "link")])
+        Placeholders.of(world.state, world.ws).acquire(lambda: [StandIn(path=world.ws / "link")])
     assert not (world.out / "made").exists()
 
 
 def test_a_damaged_journal_is_an_error(world: World) -> None:
-    placeholders = Placeholders(world.state, world.ws)
+    placeholders = Placeholders.of(world.state, world.ws)
     placeholders.acquire(list)
     (journal,) = (world.state / "sandbox" / "pins").glob("*.json")
     journal.write_text("{nonsense\n")

@@ -1,0 +1,82 @@
+"""The program while it runs: its JSON lines as they come, and the processes below it."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from tests.program import Program, model_flags
+
+PATIENCE_S = 10.0
+
+
+class Running:
+    """`agent-tui exec --json` that has been started."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self.process = process
+        self.seen: list[dict[str, Any]] = []
+
+    def until(self, kind: str, item: str = "") -> dict[str, Any]:
+        """The next line of that type, of an item of that type where one is named."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            event: dict[str, Any] = json.loads(line)
+            self.seen.append(event)
+            if event["type"] == kind and (not item or event["item"]["type"] == item):
+                return event
+        raise AssertionError(f"no `{kind}` came: {self.seen}")
+
+    def end(self) -> tuple[int, str]:
+        """Exit code and what was said on stderr."""
+        out, err = self.process.communicate(timeout=PATIENCE_S)
+        self.seen += [json.loads(line) for line in out.splitlines()]
+        return self.process.returncode, err
+
+
+@contextmanager
+def running(program: Program, base_url: str, *argv: str) -> Iterator[Running]:
+    """Start it in a session of its own; what is left of it dies at the end."""
+    process = program.start("exec", "--json", *model_flags("chat", base_url), *argv)
+    try:
+        yield Running(process)
+    finally:
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGKILL)
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+class Bell:
+    """A named pipe in the workspace that a command rings to say that it runs."""
+
+    def __init__(self, workspace: Path) -> None:
+        path = workspace / "bell"
+        os.mkfifo(path)
+        with (workspace / ".gitignore").open("a") as ignored:
+            ignored.write("/bell\n")
+        self._fd = os.open(path, os.O_RDWR | os.O_NONBLOCK)  # open for writing too: never at its end
+
+    def wait(self) -> str:
+        """What was written; fails when nothing comes."""
+        ready, _, _ = select.select([self._fd], [], [], PATIENCE_S)
+        assert ready, "the command did not ring"
+        return os.read(self._fd, 4096).decode()
+
+
+def processes_with(word: str) -> list[int]:
+    """Every process whose arguments hold that word, this one left out."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            with suppress(OSError):
+                if word.encode() in (entry / "cmdline").read_bytes():
+                    found.append(int(entry.name))
+    return found
