@@ -27,7 +27,7 @@ PATCH = """*** Begin Patch
 *** Update File: calc.py
 @@ def add(a, b):
 -    return a - b
-+    return a + b
++    return a + b  # of another length: byte code is told apart by second and size
 *** End Patch
 """
 
