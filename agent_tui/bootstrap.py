@@ -10,7 +10,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -76,7 +76,7 @@ async def open_engine(start: Start) -> Opened:
     """Build everything for one session. Raises AgentError."""
     stack = AsyncExitStack()
     try:
-        config = _with_state(start.config, stack)
+        config = with_state(start.config, stack)
         if config.model is not None:
             _preload(config.model)
         stand_ins_present(config.state_dir)  # what a crash left in a workspace goes first
@@ -95,7 +95,7 @@ async def open_engine(start: Start) -> Opened:
 # --- the parts -----------------------------------------------------------------------------------
 
 
-def _with_state(config: Config, stack: ExitStack | AsyncExitStack) -> Config:
+def with_state(config: Config, stack: ExitStack | AsyncExitStack) -> Config:
     """The configuration with a state directory that exists; a scratch one when nothing may stay."""
     if config.ephemeral:
         scratch = tempfile.TemporaryDirectory(prefix="agent-tui-", ignore_cleanup_errors=True)
@@ -147,7 +147,7 @@ async def _open_session(
     from checkpoints.owner import OwnedError, Owner
     from checkpoints.salvage import open_or_salvage
 
-    place = _place(start, config)
+    place = place_of(start, config)
     try:
         owner = Owner.take(place.directory)
     except OwnedError as error:
@@ -161,7 +161,7 @@ async def _open_session(
     return place, session, (damage.text,) if damage is not None else ()
 
 
-def _place(start: Start, config: Config) -> "SessionPlace":
+def place_of(start: Start, config: Config) -> "SessionPlace":
     from checkpoints.index import NoSessionError, create_session, find_session, fork_session, list_sessions
 
     if not start.resume:
@@ -458,59 +458,3 @@ async def _driven(start: Start, drive: Callable[[Opened], Coroutine[Any, Any, in
     finally:
         await asyncio.wait({opened.serving}, timeout=CLOSE_S)
         opened.serving.cancel()
-
-
-# --- the sandbox by itself --------------------------------------------------------------------------
-
-
-def run_in_sandbox(config: Config, argv: Sequence[str]) -> int:
-    """A command in the sandbox of `exec_command`, with our streams; returns its exit status."""
-    from agent_tui.engine.session_policy import session_facts
-    from sandbox.isolation import run_passthrough
-
-    with ExitStack() as stack:
-        config = _with_state(config, stack)
-        policy = session_facts(config, sandbox_available=True).policy
-        return run_passthrough(policy, argv, config.workspace)
-
-
-# --- looking ---------------------------------------------------------------------------------------
-
-
-def classify(config: Config, command_line: str, *, as_text: bool = False) -> dict[str, object] | str:
-    """How approvals see a command line, as data or for a person; runs nothing."""
-    from tools.command_line.explain import explain, explain_text
-
-    tell = explain_text if as_text else explain
-    return tell(command_line, workspace=config.workspace, cwd=config.workspace, mode=config.sandbox)
-
-
-def next_request(config: Config, settings: Settings, wanted: str) -> str:
-    """The exact bytes that a session would send next, `wanted` being the start of its id or empty for
-    the newest. Works on a copy: the session stays as it is."""
-    from checkpoints.index import fork_session
-
-    place = _place(Start(config=config, settings=settings, resume=wanted or NEWEST), config)
-    with tempfile.TemporaryDirectory(prefix="agent-tui-", ignore_cleanup_errors=True) as scratch:
-        copy = fork_session(place, Path(scratch))
-        alone = replace(config, state_dir=Path(scratch), checkpoints=False)
-        return asyncio.run(_request(Start(config=alone, settings=settings, resume=copy.id)))
-
-
-async def _request(start: Start) -> str:
-    from agent_tui.engine.commands import Command, Inspect, Shutdown, Subject
-    from agent_tui.engine.events import Inspected, Refused
-
-    opened = await open_engine(start)
-    events = opened.engine.events()
-    opened.engine.send(Command(id="request", body=Inspect(subject=Subject.REQUEST)))
-    opened.serve()
-    async for event in events:
-        if isinstance(event.body, Inspected | Refused):
-            opened.engine.send(Command(id="done", body=Shutdown()))
-            assert opened.serving is not None
-            await opened.serving
-            if isinstance(event.body, Refused):
-                raise UsageError(f"debug request: {event.body.reason}")
-            return str(event.body.data)
-    raise UsageError("debug request: the session ended before it could be asked")

@@ -55,6 +55,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agent_tui.config": (
         "agent_tui.config",
         "agent_tui.engine.types",
+        "agent_tui.models.catalog",
+        "agent_tui.models.keys",
         "agent_tui.models.router",
         "agent_tui.errors",
         "sandbox.policy",
@@ -65,6 +67,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.engine.types",
         "agent_tui.headless.one_shot",
         "agent_tui.bootstrap",
+        "agent_tui.oneoff",
+        "agent_tui.startup",
         "agent_tui.doctor",
         "agent_tui.stored",
         "agent_tui.surroundings",
@@ -83,6 +87,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "sandbox.placeholders",
     ),
     "agent_tui.bootstrap": PACKAGES,
+    "agent_tui.oneoff": PACKAGES,
     # A tool made of symbols and files: `tools` may not know `context`, so it is joined here.
     "agent_tui.repo_map": ("context.repo_map", "tools", "sandbox.policy"),
     # What is stored, without an engine that runs.
@@ -100,6 +105,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.engine.events",
         "agent_tui.engine.log",
         "agent_tui.errors",
+        "agent_tui.models.replay",
         "checkpoints",
         "context.codec",
     ),
@@ -111,7 +117,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "sandbox.policy",
         "sandbox.probe",
     ),
-    "agent_tui.__main__": ("agent_tui", "agent_tui.cli.entry"),
+    "agent_tui.__main__": ("agent_tui", "agent_tui.cli.entry", "agent_tui.startup"),
+    "agent_tui.startup": ("agent_tui.models.transport",),
     "agent_tui": ("agent_tui._imports",),
 }
 
@@ -150,6 +157,7 @@ PLACES: dict[str, tuple[str, ...]] = {
 BROAD_EXCEPTS: dict[str, str] = {
     "agent_tui.cli.entry": "the process's last line",
     "agent_tui.engine.loop": "the turn boundary",
+    "agent_tui.models.keys": "each keyring has errors of its own; told as one of ours",
     "tools.threads": "hands what a thread raised to whom it works for",
 }
 
@@ -215,7 +223,7 @@ def _allowed(name: str) -> tuple[str, ...]:
 
 def _may_import(name: str, target: str) -> bool:
     # The plain name `agent_tui` in a rule means the package's own module, not everything below it.
-    wide = _within(name, "agent_tui.bootstrap")
+    wide = name in ("agent_tui.bootstrap", "agent_tui.oneoff")
     return any(
         target == allowed or ((wide or allowed != "agent_tui") and _within(target, allowed))
         for allowed in _allowed(name)

@@ -22,13 +22,13 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.subject:
             raise UsageError("debug classify: no command line; such as `agent-tui debug classify 'git push'`")
 
-        from agent_tui.bootstrap import classify
+        from agent_tui.oneoff import classify
 
         seen = classify(config, arguments.subject, as_text=not arguments.json)
         print(json.dumps(seen, indent=2) if arguments.json else seen)
         return 0
 
-    from agent_tui.bootstrap import next_request
+    from agent_tui.oneoff import next_request
 
     print(next_request(config, settings, arguments.subject or ""))
     return 0

@@ -20,6 +20,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     config, _ = configure(arguments, interactive=False)
 
-    from agent_tui.bootstrap import run_in_sandbox
+    from agent_tui.oneoff import run_in_sandbox
 
     return run_in_sandbox(config, arguments.argv)

@@ -1,0 +1,63 @@
+"""What commands ask of the product without starting a session: its sandbox, its judgement, a request."""
+
+import asyncio
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from agent_tui.bootstrap import NEWEST, Start, open_engine, place_of, with_state
+from agent_tui.config.layers import Settings
+from agent_tui.engine.types import Config
+from agent_tui.errors import UsageError
+
+
+def run_in_sandbox(config: Config, argv: Sequence[str]) -> int:
+    """A command in the sandbox of `exec_command`, with our streams; returns its exit status."""
+    from agent_tui.engine.session_policy import session_facts
+    from sandbox.isolation import run_passthrough
+
+    with ExitStack() as stack:
+        config = with_state(config, stack)
+        policy = session_facts(config, sandbox_available=True).policy
+        return run_passthrough(policy, argv, config.workspace)
+
+
+def classify(config: Config, command_line: str, *, as_text: bool = False) -> dict[str, object] | str:
+    """How approvals see a command line, as data or for a person; runs nothing."""
+    from tools.command_line.explain import explain, explain_text
+
+    tell = explain_text if as_text else explain
+    return tell(command_line, workspace=config.workspace, cwd=config.workspace, mode=config.sandbox)
+
+
+def next_request(config: Config, settings: Settings, wanted: str) -> str:
+    """The exact bytes that a session would send next, `wanted` being the start of its id or empty for
+    the newest. Works on a copy: the session stays as it is."""
+    from checkpoints.index import fork_session
+
+    place = place_of(Start(config=config, settings=settings, resume=wanted or NEWEST), config)
+    with tempfile.TemporaryDirectory(prefix="agent-tui-", ignore_cleanup_errors=True) as scratch:
+        copy = fork_session(place, Path(scratch))
+        alone = replace(config, state_dir=Path(scratch), checkpoints=False)
+        return asyncio.run(_request(Start(config=alone, settings=settings, resume=copy.id)))
+
+
+async def _request(start: Start) -> str:
+    from agent_tui.engine.commands import Command, Inspect, Shutdown, Subject
+    from agent_tui.engine.events import Inspected, Refused
+
+    opened = await open_engine(start)
+    events = opened.engine.events()
+    opened.engine.send(Command(id="request", body=Inspect(subject=Subject.REQUEST)))
+    opened.serve()
+    async for event in events:
+        if isinstance(event.body, Inspected | Refused):
+            opened.engine.send(Command(id="done", body=Shutdown()))
+            assert opened.serving is not None
+            await opened.serving
+            if isinstance(event.body, Refused):
+                raise UsageError(f"debug request: {event.body.reason}")
+            return str(event.body.data)
+    raise UsageError("debug request: the session ended before it could be asked")
