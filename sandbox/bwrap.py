@@ -101,12 +101,14 @@ def arguments(
     fds: Fds,
     new_session: bool,
     env: dict[str, str],
+    own_network: bool = True,
 ) -> list[str]:
-    """The words between `bwrap` and the command; `env` is set inside only, bwrap never sees it."""
+    """The words between `bwrap` and the command; `env` is set inside only, bwrap never sees it.
+    Without `own_network` bwrap itself must run in a private network already."""
     words = [*_NAMESPACES]
     if new_session:
         words.append("--new-session")
-    if not policy.network:
+    if own_network and not policy.network:
         words.append("--unshare-net")
     for mount in (*host.system, *host.hidden):
         words += option(mount)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 _SAFE_FROM = 64  # sources are moved above every number the child uses, so no dup2 overwrites another
 
-STATUS_FD = 3  # `pid N` and `exit N` lines, from whoever runs the command
-LEASH_FD = 4  # its end means: leave
+STATUS_FD = 3  # `up`, `pid N` and `exit N` lines, from whoever runs the command
+LEASH_FD = 4  # a line means: run the command; its end means: leave
 SECCOMP_FD = 5
 REPORT_FD = 6  # bwrap's JSON lines
 BLOCK_FD = 7
@@ -81,14 +81,13 @@ def open_channels(
 def add_bwrap_channels(channels: Channels, *, seccomp: int) -> None:
     """The three more that bwrap itself needs."""
     channels.give(SECCOMP_FD, seccomp)
-    channels.report = _pipe_from_child(channels, REPORT_FD)
+    channels.report, reported = os.pipe()
+    # a writer that is a reader too: bwrap would end on a broken pipe should we die while it starts,
+    # and leave its child behind, which waits for it for ever
+    channels.give(REPORT_FD, os.open(f"/proc/self/fd/{reported}", os.O_RDWR | os.O_CLOEXEC))
+    os.close(reported)
     os.set_blocking(channels.report, False)
     channels.release = _pipe_to_child(channels, BLOCK_FD)
-    # a reader that is a writer too never sees the end of the pipe: should we die before the
-    # limits are set, bwrap stays blocked until the death signal takes it, and runs nothing
-    held = os.open(f"/proc/self/fd/{channels.for_child[BLOCK_FD]}", os.O_RDWR | os.O_CLOEXEC)
-    os.close(channels.for_child[BLOCK_FD])
-    channels.give(BLOCK_FD, held)
 
 
 def add_arguments(channels: Channels, words: Sequence[str]) -> None:

@@ -16,6 +16,7 @@ from sandbox.launch import Exit, Running, spawn
 from sandbox.passthrough import run_passthrough
 from sandbox.policy import Policy
 from sandbox.probe import ProbeResult
+from sandbox.shared_network import SharedNetwork
 
 __all__ = ["Collected", "Execution", "Sandbox", "SandboxManager", "run_passthrough"]
 
@@ -60,8 +61,14 @@ class Collected:
 class SandboxManager:
     """Creates sandboxes, executes in them, collects what they made, destroys them."""
 
-    def __init__(self, probe: ProbeResult, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        probe: ProbeResult,
+        environ: Mapping[str, str] | None = None,
+        shared_network: SharedNetwork | None = None,
+    ) -> None:
         self._probe = probe
+        self._shared_network = shared_network
         self._environ = os.environ if environ is None else environ
         self._alive: dict[str, tuple[Sandbox, set[Running]]] = {}
 
@@ -94,6 +101,7 @@ class SandboxManager:
             env=env,
             stdin=bool(input_bytes),
             environ=self._environ,
+            shared_network=self._shared_network,
         )
         self._alive[sandbox.id][1].add(running)
         try:

@@ -39,6 +39,7 @@ from sandbox.preparation import Preparation, prepare
 from sandbox.probe import ProbeResult
 from sandbox.processes import Handle
 from sandbox.running import Exit, Running, start_failure
+from sandbox.shared_network import Network, SharedNetwork
 from sandbox.verification import verify
 
 __all__ = ["Exit", "Running", "spawn"]
@@ -49,7 +50,11 @@ _FDS = Fds(seccomp=wires.SECCOMP_FD, status=wires.REPORT_FD, block=wires.BLOCK_F
 # Runs the command, tells its exit code, and then waits for the leash: bwrap would end what the
 # command left in the background as soon as its first child ends. Traps, because a signal to the
 # group must end the command and not this shell; a caught signal is at its default again in it.
+# Before all that it reports and waits for leave: should we die while bwrap starts, the leash ends,
+# nothing runs, and pid 1 ends with it.
 _KEEPER = """
+echo up >&3
+read -r _ <&4 || exit 1
 trap : INT QUIT TERM HUP USR1 USR2 ALRM TSTP TTIN TTOU
 (exec 3>&- 4<&-; exec "$@")
 s=$?
@@ -76,10 +81,12 @@ async def spawn(  # noqa: PLR0913 - one call says everything about one command
     size: tuple[int, int] = (80, 24),
     environ: Mapping[str, str] | None = None,
     inherit: Sequence[int] | None = None,
+    shared_network: SharedNetwork | None = None,
 ) -> Running:
     """Start `argv`; returns once it runs. `size` is columns, rows; `env` is set for it on top of
     what `sandbox.environment` lets through of `environ` (default: ours); `inherit` hands on three
-    descriptors as its streams. Raises `SandboxError`."""
+    descriptors as its streams; while the network is off, commands with the same `shared_network`
+    reach each other on loopback. Raises `SandboxError`."""
     request = _Request(
         argv=list(argv),
         policy=policy,
@@ -88,6 +95,7 @@ async def spawn(  # noqa: PLR0913 - one call says everything about one command
         env=dict(env or {}),
         tty=tty,
         environ=os.environ if environ is None else environ,
+        shared_network=shared_network,
     )
     request.check()
     channels = open_channels(tty=tty, stdin=stdin, size=size, inherit=inherit)
@@ -111,6 +119,7 @@ class _Request:
     env: dict[str, str]
     tty: bool
     environ: Mapping[str, str]
+    shared_network: SharedNetwork | None
 
     def check(self) -> None:
         """Raises `SandboxError` for what must not, or cannot, be started."""
@@ -158,17 +167,32 @@ async def _spawn_guarded(request: _Request, channels: Channels) -> Running:
 
 
 async def _spawn_sandboxed(request: _Request, channels: Channels) -> Running:
+    network, notice = await _network(request)
     ready = prepare(request.policy, request.environ)
     try:
-        return await _start_prepared(request, channels, ready)
+        running = await _start_prepared(request, channels, ready, network)
     except BaseException:
         ready.release()
         raise
+    running.notices += notice
+    return running
 
 
-async def _start_prepared(request: _Request, channels: Channels, ready: Preparation) -> Running:
+async def _network(request: _Request) -> tuple[Network | None, list[str]]:
+    """The network to enter, or None for one of its own or the host's, and what to say about it."""
+    if request.policy.network or request.shared_network is None:
+        return None, []
+    try:
+        return await request.shared_network.get(), []
+    except SandboxError as error:
+        return None, [f"this command has a loopback network of its own, others cannot reach it: {error}"]
+
+
+async def _start_prepared(
+    request: _Request, channels: Channels, ready: Preparation, network: Network | None
+) -> Running:
     add_bwrap_channels(channels, seccomp=seccomp.filter_fd())
-    add_arguments(channels, _bwrap_words(request, ready))
+    add_arguments(channels, _bwrap_words(request, ready, own_network=network is None))
     session = [_setsid(), "--ctty"] if request.tty else []
     command = [
         request.probe.bwrap,
@@ -182,11 +206,14 @@ async def _start_prepared(request: _Request, channels: Channels, ready: Preparat
         "sh",
     ]
     enforcement = Enforcement(request.policy.limits)
-    pid = _start(_outer_words(request) + command + request.argv, channels, request.clean_environment())
+    outer = network.words() if network else _outer_words(request)
+    pid = _start(outer + command + request.argv, channels, request.clean_environment())
     root: Handle | None = None
     try:
         root_pid = await _root_process(channels)
         root = processes.open_handle(root_pid)
+        if network and not network.holds(root_pid):
+            raise SandboxError("sandbox: the command would not be in its private network")
         if ready.checked:
             await verify(root_pid, ready.checked)
         enforcement.enforce(root_pid)
@@ -202,7 +229,7 @@ async def _start_prepared(request: _Request, channels: Channels, ready: Preparat
     return running
 
 
-def _bwrap_words(request: _Request, ready: Preparation) -> list[str]:
+def _bwrap_words(request: _Request, ready: Preparation, *, own_network: bool) -> list[str]:
     return arguments(
         request.policy,
         ready.host,
@@ -211,6 +238,7 @@ def _bwrap_words(request: _Request, ready: Preparation) -> list[str]:
         fds=_FDS,
         new_session=not request.tty,
         env=request.env,
+        own_network=own_network,
     )
 
 

@@ -23,10 +23,11 @@ from sandbox.errors import SandboxError
 from sandbox.host import home, private_dir
 from sandbox.policy import Mode, Policy
 from sandbox.preparation import prepare
+from sandbox.shared_network import Network, make
 
 _OLDEST = (0, 8)  # the first with `--disable-userns` and `--size`
 _OLDEST_KERNEL = (5, 3)  # pidfd_open
-_FORMAT = 1
+_FORMAT = 2
 _TIMEOUT_S = 20
 
 
@@ -40,11 +41,12 @@ class ProbeResult:
     seccomp: bool
     detail: str = ""
     fix: str = ""
+    shared_network: bool = False  # commands of a session can have one loopback network together
     lost: tuple[str, ...] = ()  # promises that cannot be kept here, one phrase each
 
 
 def probe(state_dir: Path, *, refresh: bool = False, environ: Mapping[str, str] | None = None) -> ProbeResult:
-    """What this machine can do. The first call after a boot takes about 50 ms, later ones read a
+    """What this machine can do. The first call after a boot takes about 70 ms, later ones read a
     small file. Blocks; raises `SandboxError` only when the state directory cannot be used."""
     variables = os.environ if environ is None else environ
     candidates = find_bwrap(variables)
@@ -97,7 +99,15 @@ def _try(path: str, state_dir: Path, environ: Mapping[str, str]) -> ProbeResult:
     said = _trial(path, state_dir, environ)
     if said is not None:
         return _unavailable(path, version, *explain(said, path, machine))
-    return ProbeResult(available=True, bwrap=path, version=version, seccomp=True, lost=_lost())
+    unshared = _why_not_shared(path, state_dir, environ)
+    return ProbeResult(
+        available=True,
+        bwrap=path,
+        version=version,
+        seccomp=True,
+        shared_network=not unshared,
+        lost=_lost(unshared),
+    )
 
 
 def _version(path: str) -> str:
@@ -107,7 +117,22 @@ def _version(path: str) -> str:
     return ""
 
 
-def _trial(path: str, state_dir: Path, environ: Mapping[str, str]) -> str | None:
+def _why_not_shared(path: str, state_dir: Path, environ: Mapping[str, str]) -> str:
+    """Empty when a sandbox can be built in a network that others share."""
+    try:
+        network = make(path)
+    except SandboxError as error:
+        return str(error)
+    try:
+        said = _trial(path, state_dir, environ, network)
+    finally:
+        network.close()
+    return said.strip().rpartition("\n")[2] if said is not None else ""
+
+
+def _trial(
+    path: str, state_dir: Path, environ: Mapping[str, str], network: Network | None = None
+) -> str | None:
     """Run `true` in a real sandbox; None when that works, else what bwrap said."""
     workspace = private_dir(state_dir / "sandbox" / "probe")
     policy = Policy(mode=Mode.WORKSPACE_WRITE, workspace=workspace.resolve(), state_dir=state_dir)
@@ -126,9 +151,11 @@ def _trial(path: str, state_dir: Path, environ: Mapping[str, str]) -> str | None
             fds=Fds(seccomp=filter_fd, status=status_fd, block=block_read),
             new_session=True,
             env={},
+            own_network=network is None,
         )
         env = build(policy, environ, home=home(environ), cwd=policy.workspace)
-        return _run([path, *words, "--", "/bin/sh", "-c", ":"], env, fds)
+        before = network.words() if network else []
+        return _run([*before, path, *words, "--", "/bin/sh", "-c", ":"], env, fds)
     finally:
         for fd in fds:
             os.close(fd)
@@ -151,9 +178,11 @@ def _run(words: list[str], env: dict[str, str], fds: Sequence[int]) -> str | Non
     return None if done.returncode == 0 else done.stderr.decode(errors="replace")
 
 
-def _lost() -> tuple[str, ...]:
+def _lost(unshared: str) -> tuple[str, ...]:
     """Promises that need more than this machine has."""
     lost = []
+    if unshared:
+        lost.append(f"a server of one command cannot be reached from the next ({unshared})")
     if scope.abi() < scope.ABI_WITH_SCOPES:
         lost.append("with the network on, abstract sockets of the host can be reached (needs Linux 6.12)")
     if os.geteuid() == 0 and cgroups.parents() is None:

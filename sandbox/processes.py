@@ -18,6 +18,15 @@ def start_ticks(pid: int) -> int | None:
     return int(text.rpartition(b")")[2].split()[19])
 
 
+def is_waiting(pid: int) -> bool:
+    """Whether a process sleeps (state S of proc_pid_stat(5))."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return False
+    return text.rpartition(b")")[2].split()[0] == b"S"
+
+
 @cache
 def boot_id() -> str:
     """The kernel's identity of this boot."""

@@ -19,6 +19,7 @@ INTERRUPT_GRACE_S = 2.0
 TERMINATE_GRACE_S = 3.0
 _POPULATION_CHECKS_S = (0.0, 0.002, 0.01, 0.05)  # then every quarter of a second
 _POPULATION_INTERVAL_S = 0.25
+_LEAVE_INTERVAL_S = 0.0005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +177,9 @@ class Running:
         while b"\n" in self._text:
             line, _, self._text = self._text.partition(b"\n")
             word, _, number = line.partition(b" ")
-            if word == b"pid":
+            if word == b"up":
+                self._let_run()
+            elif word == b"pid":
                 self.process_group = int(number)
                 self._named.set_result(None)
             elif word == b"exit" and not self._exit.done():
@@ -184,6 +187,17 @@ class Running:
                 self._check_population(0)
         if not data:
             self._loop.remove_reader(self._channels.status)
+
+    def _let_run(self) -> None:
+        """Let the command run once pid 1 has tied its life to ours, which bwrap does just before it
+        waits for its children: earlier a death of ours would leave the command behind."""
+        if self._channels.leash < 0:
+            return
+        if processes.is_waiting(self.root_pid):
+            with suppress(BrokenPipeError):
+                os.write(self._channels.leash, b"run\n")
+        else:
+            self._loop.call_later(_LEAVE_INTERVAL_S, self._let_run)
 
     def _check_population(self, turn: int) -> None:
         """Let the sandbox go once the command and all it left behind are gone."""

@@ -12,6 +12,7 @@ from sandbox.launch import spawn
 from sandbox.policy import Policy
 from sandbox.probe import ProbeResult
 from sandbox.running import Running
+from sandbox.shared_network import SharedNetwork
 from tools.command_line.assess import assess_command
 from tools.command_line.display import make_visible
 from tools.command_result import Place, budget_bytes, outcome_of
@@ -40,6 +41,9 @@ MAX_COMMAND_BYTES = 120 * 1024  # Linux takes 128 KiB for one argument (execve(2
 TERMINAL_SIZE = (80, 24)
 
 _PATCH_IN_SHELL = re.compile(r"\s*(?:cd\s+\S+\s*(?:&&|;)\s*)?apply_?patch\b")
+# what the description says of loopback
+_SHARED = "Commands reach each other on loopback: start a server in one call, use it in the next"
+_APART = "Programs of one command reach each other on loopback; those of different commands do not"
 _NEEDS_PATH = (Grant.READ_PATH, Grant.WRITE_PATH)
 
 
@@ -88,6 +92,7 @@ class CommandRoom:
     """What commands share: the machine's sandbox, the table of live ones, the disk budget."""
 
     probe: ProbeResult
+    shared_network: SharedNetwork | None
     terminals: Terminals
     budget: Budget
     interactive: bool
@@ -99,9 +104,8 @@ class ExecCommand:
 
     def __init__(self, room: CommandRoom) -> None:
         self._room = room
-        self.spec = ToolSpec(
-            name="exec_command", description=description("exec_command"), parameters=_PARAMETERS
-        )
+        text = description("exec_command").replace("{reach}", _SHARED if room.shared_network else _APART)
+        self.spec = ToolSpec(name="exec_command", description=text, parameters=_PARAMETERS)
 
     def refuse(self, arguments: Arguments) -> str:
         """Why valid arguments still make no call, or ''."""
@@ -209,6 +213,7 @@ class ExecCommand:
             stdin=arguments.get("stdin", False),
             size=TERMINAL_SIZE,
             environ=self._room.environ,
+            shared_network=self._room.shared_network,
         )
 
     def _limit(self, terminal: Terminal, invocation: Invocation) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from sandbox.policy import Policy
 from sandbox.probe import ProbeResult
+from sandbox.shared_network import SharedNetwork
 from tools.apply_patch import ApplyPatch
 from tools.exec_command import CommandRoom, ExecCommand
 from tools.list_files import ListFiles
@@ -59,8 +60,10 @@ def build_toolbox(
     with the policy of each call."""
     artifacts.mkdir(parents=True, exist_ok=True, mode=0o700)
     terminals, versions = Terminals(artifacts), Versions(artifacts / "versions.jsonl")
+    shared_network = SharedNetwork(probe.bwrap) if probe.shared_network else None
     room = CommandRoom(
         probe=probe,
+        shared_network=shared_network,
         terminals=terminals,
         budget=Budget(),
         interactive=interactive,
@@ -79,16 +82,23 @@ def build_toolbox(
         WriteStdin(terminals),
         *more,
     )
-    return Toolbox(tools, patch, terminals)
+    return Toolbox(tools, patch, terminals, shared_network)
 
 
 class Toolbox:
     """See `agent_tui.engine.ports.Toolbox` for the contract of each method."""
 
-    def __init__(self, tools: Sequence[BuiltIn], patch: ApplyPatch, terminals: Terminals) -> None:
+    def __init__(
+        self,
+        tools: Sequence[BuiltIn],
+        patch: ApplyPatch,
+        terminals: Terminals,
+        shared_network: SharedNetwork | None,
+    ) -> None:
         self._tools = {tool.spec.name: tool for tool in sorted(tools, key=lambda tool: tool.spec.name)}
         self._patch = patch
         self._terminals = terminals
+        self._shared_network = shared_network
         self._check = ArgumentCheck({name: tool.spec for name, tool in self._tools.items()})
 
     def schemas(self) -> tuple[ToolSpec, ...]:
@@ -158,6 +168,8 @@ class Toolbox:
     async def close(self) -> None:
         """End every terminal and everything it started."""
         await self._terminals.close()
+        if self._shared_network:
+            await self._shared_network.close()
 
 
 def _unusable(arguments: Arguments) -> str:

@@ -340,6 +340,10 @@ NETWORK = [
     Attack("net-dev-tcp", "exec 9<>/dev/tcp/127.0.0.1/$PORT && cat <&9"),
     Attack("net-udp", "python3 tool.py udp 127.0.0.1 $UDPPORT"),
     Attack("net-own-address", 'a=$(python3 tool.py address) && [ -n "$a" ] && echo "$MARK"'),
+    Attack(  # from the network namespace to the user namespace above it: NS_GET_USERNS
+        "net-owner-namespace",
+        'python3 -c "import fcntl,os; fcntl.ioctl(os.open(\'/proc/self/ns/net\', 0), 0xB701)" && echo "$MARK"',
+    ),
     Attack("net-raw-packet", "python3 tool.py family 17 3 || python3 tool.py rawicmp", root_only=True),
 ]
 

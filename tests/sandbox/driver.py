@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from sandbox.launch import spawn
 from sandbox.policy import Mode
 from sandbox.probe import ProbeResult, probe
+from sandbox.shared_network import SharedNetwork
 from tests.sandbox import attacks, honest, worlds
 from tests.sandbox.attacks import Attack
 
@@ -160,12 +161,13 @@ class Suite:
         self.mark = f"mark{secrets.token_hex(8)}"
         self.host = Host(self.mark)
         self.number = 0
+        self.network = SharedNetwork(found.bwrap)
 
     def world(self, kind: str) -> worlds.World:
         self.number += 1
         return worlds.make(self.base / str(self.number), kind, self.mark)
 
-    async def attempt(self, attack: Attack, *, sandboxed: bool) -> tuple[bool, str]:
+    async def attempt(self, attack: Attack, *, sandboxed: bool, shared: bool = False) -> tuple[bool, str]:
         world = self.world(attack.world)
         self.host.serve_unix(world.out / "host.sock")
         self.host.renew()
@@ -184,6 +186,7 @@ class Suite:
             policy=options,
             env=shown | variables | {"HOME": str(world.home)},
             tty=attack.tty,
+            shared_network=self.network if shared else None,
         )
         if attack.victim:
             world.run(attack.victim, **variables)
@@ -193,7 +196,9 @@ class Suite:
 
     async def attack(self, attack: Attack) -> Verdict:
         effective, control = await self.attempt(attack, sandboxed=False)
-        inside, said = await self.attempt(attack, sandboxed=True)
+        inside, said = await self.attempt(attack, sandboxed=True, shared=True)
+        if not inside and attack in attacks.NETWORK:
+            inside, said = await self.attempt(attack, sandboxed=True)
         return Verdict(effective, not inside, control, said)
 
     async def syscalls(self) -> dict[str, Verdict]:
@@ -219,6 +224,25 @@ class Suite:
             )
             for name in attacks.SYSCALLS
         }
+
+    async def server_then_client(self) -> str:
+        """Empty when what one command serves is fetched by the next, else what that said."""
+        world = self.world("plain")
+        server = await spawn(
+            ["python3", "-c", honest.SERVER],
+            policy=world.policy(),
+            cwd=world.ws,
+            probe=self.found,
+            environ=world.environ(),
+            shared_network=self.network,
+        )
+        client = ["python3", "-c", honest.CLIENT]
+        _, said = await run(world, client, self.found, shared_network=self.network)
+        server.kill()
+        await server.ended()
+        server.close()
+        worlds.remove(world.base)
+        return "" if "served" in said else said
 
     async def honest(self, job: honest.Job) -> str:
         """Empty when the job works, else what it said."""
@@ -275,7 +299,10 @@ async def main(base: Path, wanted: list[str]) -> dict[str, object]:
         if not wanted or "syscalls" in wanted:
             verdicts |= {name: asdict(each) for name, each in (await suite.syscalls()).items()}
         jobs = {job.id: await suite.honest(job) for job in honest.ALL if not wanted or job.id in wanted}
+        if not wanted or honest.SERVER_THEN_CLIENT in wanted:
+            jobs[honest.SERVER_THEN_CLIENT] = await suite.server_then_client()
     finally:
+        await suite.network.close()
         suite.host.close()
     return {"attacks": verdicts, "honest": jobs, "lost": found.lost}
 

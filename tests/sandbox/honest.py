@@ -24,6 +24,15 @@ def _python(code: str) -> str:
     return f"python3 - <<'END'\n{code}\nEND"
 
 
+SERVER_THEN_CLIENT = "ok-server-then-client"  # two commands of one session, the first still running
+SERVER = """import socket
+server = socket.socket(); server.bind(("127.0.0.1", 8741)); server.listen()
+while True: server.accept()[0].sendall(b"served")"""
+CLIENT = """import socket, time
+for _ in range(100):
+    try: print(socket.create_connection(("127.0.0.1", 8741), 5).recv(100).decode()); break
+    except ConnectionRefusedError: time.sleep(0.05)"""
+
 _COMMIT = "echo x > n && git add n && git commit -qm m && git log --oneline | head -1"
 
 ALL = [

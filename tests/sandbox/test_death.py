@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from sandbox.policy import Mode
+from sandbox.probe import ProbeResult
 from tests.sandbox.conftest import Shell, read_until
 from tests.sandbox.worlds import World
 
+ROOT = Path(__file__).parents[2]
 AGENT = Path(__file__).with_name("agent.py")
 MODES = [Mode.WORKSPACE_WRITE, Mode.READ_ONLY, Mode.OFF]
 
@@ -167,3 +169,54 @@ async def test_a_command_that_kills_its_keeper_only_ends_itself(shell: Shell) ->
 async def test_the_exit_status_is_the_commands_own(shell: Shell, mode: Mode, script: str, code: int) -> None:
     ended, _ = await shell.run(script, policy={"mode": mode})
     assert ended.code == code
+
+
+STOPPED_AT = """
+import asyncio, os, sys
+from pathlib import Path
+sys.path.insert(0, {root!r})
+from sandbox import launch, verification
+from sandbox.probe import probe
+from tests.sandbox.worlds import World
+
+async def main():
+    world = World(base=Path({base!r}), mark="")
+    root_process = launch._root_process
+
+    async def stop(channels):
+        await verification._built(await root_process(channels))
+        os.kill(os.getpid(), 9)
+
+    if {moment!r} == "blocked":
+        launch._root_process = stop
+    await launch.spawn(["sleep", "{number}"], policy=world.policy(), cwd=world.ws,
+        probe=probe(world.state), environ=world.environ())
+    os.kill(os.getpid(), 9)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("moment", ["blocked", "started"])
+def test_kill_9_while_a_command_starts_leaves_nothing(
+    world: World, found: ProbeResult, moment: str, number: int
+) -> None:
+    code = STOPPED_AT.format(root=str(ROOT), base=str(world.base), moment=moment, number=number)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    deadline = time.monotonic() + 5
+    while left := started_for(world):
+        assert time.monotonic() < deadline, f"still there: {left}"
+        time.sleep(0.01)
+
+
+def started_for(world: World) -> list[str]:
+    """Processes whose environment names a world: bwrap's has its home."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if str(world.home).encode() in place.read_bytes():
+                found.append(place.parent.name)
+        except OSError:
+            continue
+    return found

@@ -88,7 +88,7 @@ def test_blocked(user: str, attack: str, report: dict[str, Any]) -> None:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("user", USERS)
-@pytest.mark.parametrize("job", [job.id for job in honest.ALL])
+@pytest.mark.parametrize("job", [*(job.id for job in honest.ALL), honest.SERVER_THEN_CLIENT])
 def test_works(user: str, job: str, report: dict[str, Any]) -> None:
     said = report["honest"][job]
     if said.startswith("skip: "):

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.probe import ProbeResult
 from tests.tools.room import Room, repository
+from tools.registry import build_toolbox
 from tools.terminals import MAX_LIVE
 from tools.types import Outcome, OutcomeStatus, TerminalNews
 
@@ -207,6 +209,27 @@ async def test_a_curses_program(room: Room) -> None:
     await sees(room, first, "choose: y/n")
     await sees(room, await room.type("t1", "y"), "you chose y")
     await sees(room, await room.type("t1", "x"), "left")
+
+
+async def test_a_server_is_reached_by_a_later_call(room: Room) -> None:
+    if not room.probe.shared_network:
+        pytest.skip("; ".join(room.probe.lost))
+    room.write("page.txt", "served")
+    server = await room.exec("python3 -u -m http.server 8124 --bind 127.0.0.1 & echo started", yield_ms=250)
+    assert server.terminal == "t1"
+    await sees(room, server, "Serving")
+    fetch = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:8124/page.txt').read().decode())"
+    assert body((await room.exec(f'python3 -c "{fetch}"')).text) == "served"
+    await room.type("t1", signal="KILL", yield_ms=250)
+
+
+def test_the_description_says_what_loopback_reaches(room: Room) -> None:
+    def told(probe: ProbeResult) -> str:
+        toolbox = build_toolbox(artifacts=room.artifacts, probe=probe)
+        return next(spec.description for spec in toolbox.schemas() if spec.name == "exec_command")
+
+    assert "start a server in one call, use it in the next." in told(replace(room.probe, shared_network=True))
+    assert "those of different commands do not." in told(replace(room.probe, shared_network=False))
 
 
 async def test_a_server_and_its_client_share_a_terminal(room: Room) -> None:
