@@ -1,0 +1,69 @@
+"""Signals to a run in the middle of a command: it ends in time, leaves nothing, and can be resumed."""
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import project
+from tests.e2e.project import call
+from tests.e2e.running import Bell, processes_with, running
+from tests.model_server.fixture import ModelServer
+from tests.program import Program, model_flags
+
+MARK = "98765.25"  # seconds that no other process sleeps
+PLAIN = f"echo begun > made; echo $$ > bell; sleep {MARK}"
+STUBBORN = (
+    f"trap 'echo told > bell' INT TERM; echo begun > made; echo $$ > bell; while :; do sleep {MARK}; done"
+)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    program = Program.at(tmp_path)
+    project.make(program)
+    return program
+
+
+def goes_on(program: Program, server: ModelServer) -> str:
+    """Resume with a word; what the model was sent."""
+    assert not processes_with(MARK)
+    server.script([{"text": "went on"}])
+    ran = program.run("exec", *model_flags("chat", server.base_url()), "--last", "go on")
+    assert (ran.code, ran.out) == (0, "went on\n"), ran.err
+    return json.dumps(server.requests[-1].json)
+
+
+@pytest.mark.parametrize("command", [PLAIN, STUBBORN], ids=["plain", "stubborn"])
+def test_sigterm_in_a_command_is_a_pause_that_can_be_resumed(
+    program: Program, model_server: ModelServer, command: str
+) -> None:
+    bell = Bell(program.workspace)
+    model_server.script([{"calls": [call("exec_command", cmd=command)]}])
+    with running(program, model_server.base_url(), "go") as run:
+        bell.wait()
+        assert processes_with(MARK)
+        run.process.send_signal(signal.SIGTERM)
+        code, err = run.end()
+    assert code == 143, err
+    assert "Traceback" not in err and "agent-tui resume" in err
+    assert (run.seen[-1]["type"], run.seen[-1]["reason"]) == ("turn.failed", "interrupted")
+    assert [change["path"] for change in run.seen[-1]["changes"]] == ["made"]
+    sent = goes_on(program, model_server)
+    assert "effects may be partial" in sent and "Outcome unknown" not in sent
+
+
+def test_a_second_ctrl_c_kills_what_does_not_listen(program: Program, model_server: ModelServer) -> None:
+    bell = Bell(program.workspace)
+    model_server.script([{"calls": [call("exec_command", cmd=STUBBORN)]}])
+    with running(program, model_server.base_url(), "go") as run:
+        bell.wait()
+        assert processes_with(MARK)
+        run.process.send_signal(signal.SIGINT)
+        assert bell.wait() == "told\n", "the command was asked first"
+        run.process.send_signal(signal.SIGINT)
+        code, err = run.end()
+    assert code == 130, err
+    assert run.seen[-1]["reason"] == "interrupted"
+    goes_on(program, model_server)
