@@ -1,5 +1,6 @@
 """Saves what can be read of a damaged session store, and sets the damaged files aside."""
 
+import json
 import os
 import shutil
 import sqlite3
@@ -75,7 +76,7 @@ def _rows(path: Path) -> Iterator[tuple[object, ...]]:
             for expected, row in enumerate(
                 source.execute("SELECT seq, at, kind, body FROM records ORDER BY seq"), 1
             ):
-                if row[0] != expected:
+                if row[0] != expected or not _is_whole(row):
                     return
                 yield row
         except (sqlite3.DatabaseError, UnicodeDecodeError):
@@ -83,6 +84,18 @@ def _rows(path: Path) -> Iterator[tuple[object, ...]]:
         finally:
             for suffix in _SUFFIXES:
                 copy.with_name(copy.name + suffix).unlink(missing_ok=True)
+
+
+def _is_whole(row: tuple[object, ...]) -> bool:
+    """A row whose end was cut off reads as NULL, or as text with zeros in it."""
+    _, at, kind, body = row
+    if not (isinstance(at, float | int) and isinstance(kind, str) and isinstance(body, str)):
+        return False
+    try:
+        json.loads(body)
+    except ValueError:
+        return False
+    return True
 
 
 def _copy_padded(path: Path, copy: Path) -> None:

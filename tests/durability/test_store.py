@@ -10,7 +10,7 @@ import pytest
 from agent_tui.engine.commands import Submit
 from agent_tui.engine.events import InputDelivered, TurnEnded
 from agent_tui.engine.session import Session
-from checkpoints.records import RecordsError
+from checkpoints.records import Record, RecordsError, SessionRecords
 from checkpoints.salvage import open_or_salvage
 from context.items import UserItem
 from context.units import read_log
@@ -87,6 +87,24 @@ async def test_a_journal_cut_at_any_byte_loses_at_most_its_end(tmp_path: Path) -
             assert len(found) >= longest
             longest = len(found)
     assert longest == len(said)
+
+
+async def test_a_row_whose_end_is_lost_ends_what_is_saved(tmp_path: Path) -> None:
+    path = tmp_path / "session.db"
+    records = await SessionRecords.open(path)
+    await records.append([Record(kind="item", body={"n": n, "text": "x" * 900}, at=1.0) for n in range(9)])
+    await records.close()
+    whole = path.read_bytes()
+    for cut in range(0, len(whole), 50):
+        path.write_bytes(whole[:cut])
+        try:
+            records, _ = await open_or_salvage(path)
+        except RecordsError:
+            continue
+        found = [record.body["n"] async for record in records.read()]
+        await records.close()
+        assert found == list(range(len(found)))
+        assert records.unreadable == 0
 
 
 async def test_a_cut_session_can_be_continued(tmp_path: Path) -> None:
