@@ -89,7 +89,7 @@ async def test_a_journal_cut_at_any_byte_loses_at_most_its_end(tmp_path: Path) -
     assert longest == len(said)
 
 
-async def test_a_row_whose_end_is_lost_ends_what_is_saved(tmp_path: Path) -> None:
+async def test_a_row_whose_end_is_lost_is_never_taken_for_whole(tmp_path: Path) -> None:
     path = tmp_path / "session.db"
     records = await SessionRecords.open(path)
     await records.append([Record(kind="item", body={"n": n, "text": "x" * 900}, at=1.0) for n in range(9)])
@@ -103,8 +103,9 @@ async def test_a_row_whose_end_is_lost_ends_what_is_saved(tmp_path: Path) -> Non
             continue
         found = [record.body["n"] async for record in records.read()]
         await records.close()
-        assert found == list(range(len(found)))
-        assert records.unreadable == 0
+        skipped = set(range(max(found, default=-1) + 1)) - set(found)
+        assert found == sorted(found)
+        assert len(skipped) <= records.unreadable, "what is missing is told"
 
 
 async def test_a_cut_session_can_be_continued(tmp_path: Path) -> None:
