@@ -4,15 +4,16 @@ import sys
 
 
 def main() -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line; returns the exit code, or ends with it."""
     if sys.argv[1:] in (["--version"], ["-V"]):
         from agent_tui import __version__
 
         print(f"agent-tui {__version__}")
         return 0
     from agent_tui.cli.entry import run
+    from agent_tui.startup import leave
 
-    return run(sys.argv[1:])
+    return leave(run(sys.argv[1:]))
 
 
 if __name__ == "__main__":

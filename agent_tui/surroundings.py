@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from agent_tui.config.toml_file import content
 from agent_tui.config.trust import TrustState, TrustStore, survey
 from agent_tui.engine.types import ApprovalPolicy, Config
 from context.builder import Surroundings, system_text
@@ -81,9 +82,9 @@ def git_branch(workspace: Path) -> str:
         found = folder / ".git"
         try:
             if found.is_file():  # a worktree or submodule: `gitdir: PATH`
-                found = folder / found.read_text(encoding="utf-8").partition(":")[2].strip()
-            head = (found / "HEAD").read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError):
+                found = folder / content(found).decode().partition(":")[2].strip()
+            head = content(found / "HEAD").decode().strip()
+        except (OSError, ValueError):  # ValueError: no UTF-8, or a NUL in the path
             continue
         return head.removeprefix("ref: refs/heads/") if head.startswith("ref:") else head[:8]
     return ""

@@ -5,6 +5,7 @@ list. Matching is pathspec's; order and precedence are those of `gitignore(5)`.
 """
 
 import os
+import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -80,11 +81,13 @@ def read_text(path: bytes) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return b""
-    with open(descriptor, "rb") as stream:
-        try:
-            text = stream.read(_LARGEST_BYTES + 1)
-        except OSError:
-            return b""
+    try:
+        is_plain = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        text = os.read(descriptor, _LARGEST_BYTES + 1) if is_plain else b""
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
     return text if len(text) <= _LARGEST_BYTES else b""
 
 

@@ -5,6 +5,7 @@ when they moved. No git process runs with a user's repository; nothing below a `
 """
 
 import os
+import stat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,11 +67,7 @@ def expected_files(root: Path) -> int:
     git_dir = git_dir_of(os.fsencode(root))
     if git_dir is None:
         return 0
-    try:
-        with open(git_dir + b"/index", "rb") as stream:
-            head = stream.read(12)
-    except OSError:
-        return 0
+    head = _head(git_dir + b"/index", 12)
     return int.from_bytes(head[8:12], "big") if head.startswith(b"DIRC") else 0
 
 
@@ -90,12 +87,18 @@ def _resolve(git_dir: bytes, ref: str) -> str:
 
 
 def _read(path: bytes, limit: int = _SMALL) -> str:
+    return os.fsdecode(_head(path, limit))
+
+
+def _head(path: bytes, limit: int) -> bytes:
+    """The first bytes of a plain file; none of what is missing, a pipe, a folder or a device."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
-        return ""
-    with open(descriptor, "rb") as stream:
-        try:
-            return os.fsdecode(stream.read(limit))
-        except OSError:
-            return ""
+        return b""
+    try:
+        return os.read(descriptor, limit) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)

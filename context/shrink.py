@@ -123,7 +123,7 @@ def _short_arguments(item_id: str, call: CallPart) -> list[Replacement]:
     """Long strings in the arguments of an applied edit become a size and a hash, inside valid JSON."""
     try:
         arguments = json.loads(call.arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     if not isinstance(arguments, dict):
         return []

@@ -76,6 +76,8 @@ def _linked(workspace: Path, dot_git: Path) -> Repository | None:
 
 def _first_line(path: Path) -> str:
     try:
+        if not path.is_file():  # a pipe would never end
+            return ""
         with path.open(errors="surrogateescape") as file:
             return file.readline(4096).rstrip("\n")
     except OSError:
@@ -168,7 +170,8 @@ def gitlinks(repository: Repository) -> set[str]:
 def is_tracked(repository: Repository, path: str) -> bool:
     """Whether the index names `path`, relative to the workspace; the index is read, git is not run."""
     try:
-        index = (repository.git_dir / "index").read_bytes()
+        path_of_index = repository.git_dir / "index"
+        index = path_of_index.read_bytes() if path_of_index.is_file() else b""  # no pipe, no device
     except OSError:
         return False
     name = os.fsencode(path)

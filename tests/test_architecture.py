@@ -93,6 +93,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     # What is stored, without an engine that runs.
     "agent_tui.rewind": ("agent_tui.engine", "agent_tui.errors", "checkpoints", "context"),
     "agent_tui.surroundings": (
+        "agent_tui.config.toml_file",
         "agent_tui.config.trust",
         "agent_tui.engine.types",
         "context.builder",

@@ -1,7 +1,9 @@
 """Walks directories the way git sees them: `.gitignore` files apply, `.git` does not exist."""
 
 import os
+import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 MAX_ENTRIES = 200_000  # looked at in one walk
+MAX_RULES_BYTES = 2**20  # of one `.gitignore`; a larger one counts as empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,17 +100,36 @@ def _rules_above(directory: Path) -> list[_Rules]:
 
 def _rules_in(directory: Path) -> list[_Rules]:
     try:
-        lines = (directory / ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
+        data = _plain_content(directory / ".gitignore")
     except OSError:
         return []
+    lines = data.decode("utf-8", errors="replace").splitlines()
     return [_Rules(directory, _spec(tuple(lines)))]
+
+
+def _plain_content(path: Path) -> bytes:
+    """Nothing of what git would not read: a link, a pipe, a device; nothing of a file without end."""
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        state = os.fstat(fd)
+        is_usable = stat.S_ISREG(state.st_mode) and state.st_size <= MAX_RULES_BYTES
+        return os.read(fd, MAX_RULES_BYTES) if is_usable else b""
+    finally:
+        os.close(fd)
 
 
 @cache
 def _spec(lines: tuple[str, ...]) -> "GitIgnoreSpec":
+    """A line that is no pattern matches nothing, as in git."""
     from pathspec import GitIgnoreSpec
+    from pathspec.patterns.gitignore import GitIgnorePatternError
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-    return GitIgnoreSpec.from_lines(lines)
+    patterns = []
+    for line in lines:
+        with suppress(GitIgnorePatternError):
+            patterns.append(GitIgnoreSpecPattern(line))
+    return GitIgnoreSpec(patterns)
 
 
 def matches_glob(path: str, pattern: str) -> bool:

@@ -23,15 +23,23 @@ class Need:
 
 def place_of(text: str, policy: Policy) -> Path:
     """The absolute path a text means, with every link followed; it need not exist."""
-    return Path(os.path.realpath(policy.workspace / Path(text).expanduser()))
+    return Path(os.path.realpath(policy.workspace / _expanded(text)))
 
 
 def name_of(text: str, policy: Policy) -> Path:
     """Like `place_of`, but a link at the end is not followed: the name itself is meant."""
-    path = policy.workspace / Path(text).expanduser()
+    path = policy.workspace / _expanded(text)
     if path.name in ("", ".", ".."):
         return Path(os.path.realpath(path))
     return Path(os.path.realpath(path.parent)) / path.name
+
+
+def _expanded(text: str) -> Path:
+    """A leading `~` as a shell takes it: of a user that does not exist it is a name like others."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        return Path(text)
 
 
 def shown(path: Path, policy: Policy) -> str:

@@ -4,6 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from agent_tui import startup
 from agent_tui.errors import UsageError
 
 
@@ -23,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it; returns the exit code."""
+    startup.begin()
     continues = bool(arguments.resume or arguments.last)
     if arguments.fork and not continues:
         raise UsageError("exec: `--fork` needs `--resume ID` or `--last`")

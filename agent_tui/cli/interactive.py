@@ -5,6 +5,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from agent_tui import startup
 from agent_tui.config.paths import shown
 from agent_tui.errors import UsageError
 
@@ -44,6 +45,7 @@ def start(arguments: argparse.Namespace, *, prompt: str, resume: str = "", fork:
             return 0
         config, settings = settled
 
+    startup.begin()
     from agent_tui.bootstrap import Start, run_demo, run_interface
 
     if arguments.setting_model == DEMO:

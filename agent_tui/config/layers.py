@@ -1,16 +1,17 @@
 """Puts the layers on top of each other: flag > environment > project > profile > user > default."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent_tui.config import paths
 from agent_tui.config.options import OPTIONS, Key, Option, Value, by_name, dotted, find
-from agent_tui.config.toml_file import FileSettings, parse, parse_assignment, read_file
+from agent_tui.config.toml_file import FileSettings, content, parse, parse_assignment, read_file
 from agent_tui.config.values import BadValueError, from_text
 from agent_tui.errors import UsageError
 
 DEFAULT, USER, PROJECT, ENVIRONMENT, FLAG = "default", "user", "project", "env", "flag"
+SESSION = "session"  # what a session that is continued was begun with
 IsTrusted = Callable[[Path, Path, bytes], bool]  # state directory, file, its content → whether it counts
 
 
@@ -73,6 +74,13 @@ class Settings:
         """A list; unset is empty."""
         value = self.get(name)
         return value if isinstance(value, tuple) else ()
+
+    def continuing(self, model: str, base_url: str) -> "Settings":
+        """With the address that a session was begun at, unless a model or an address is given now."""
+        if not base_url or self.text("base_url") or self.layer("model") in (FLAG, ENVIRONMENT):
+            return self
+        begun: dict[Key, Value] = {("model",): model, ("base_url",): base_url}
+        return replace(self, values={**self.values, **_layer(begun, SESSION)})
 
     def below(self, *prefix: str) -> Mapping[Key, Value]:
         """Every value whose key starts with `prefix`; the keys without it."""
@@ -184,7 +192,7 @@ def _project(
 ) -> tuple[dict[Key, Setting], list[Ignored]]:
     path = workspace / paths.PROJECT_CONFIG
     try:
-        data = path.read_bytes()
+        data = content(path)
     except (FileNotFoundError, NotADirectoryError):
         return {}, []
     except OSError as error:

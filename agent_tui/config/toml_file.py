@@ -1,7 +1,10 @@
 """Reads one settings file into checked values, each with the line it stands in."""
 
 import difflib
+import errno
+import os
 import re
+import stat
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -29,12 +32,28 @@ class FileSettings:
 def read_file(path: Path) -> FileSettings | None:
     """None where there is no such file; raises UsageError that names file and line."""
     try:
-        data = path.read_bytes()
+        data = content(path)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise UsageError(f"{shown(path)}: cannot be read: {error.strerror}") from error
     return parse(data, path)
+
+
+def content(path: Path) -> bytes:
+    """The bytes of a plain file, up to one more than `MAX_BYTES`; raises OSError, also for a pipe or a
+    device, which a project may hold and which would never end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "it is no plain file")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(MAX_BYTES + 1)
+    finally:
+        os.close(descriptor)
 
 
 def parse(data: bytes, path: Path) -> FileSettings:

@@ -72,7 +72,7 @@ def fit_problem(answer: str, schema: str) -> str:
 
     try:
         value = json.loads(answer)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return f"The final answer must be JSON and nothing else, without a code fence: {error}"
     errors = sorted(Draft202012Validator(json.loads(schema)).iter_errors(value), key=lambda e: list(e.path))
     found = "; ".join(f"at `{error.json_path}`: {error.message}" for error in errors[:5])

@@ -98,6 +98,7 @@ class SessionStarted:
     resumed: bool = False
     forked_from: str = ""
     settings: Mapping[str, str] | None = None  # shown when they differ at resume
+    base_url: str = ""  # given with the model at this start; a later start without one uses it again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

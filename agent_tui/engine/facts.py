@@ -97,7 +97,7 @@ def failing_tests(text: str) -> tuple[str, ...]:
 def _arguments(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"raw": text}
     return value if isinstance(value, dict) else {"raw": text}
 

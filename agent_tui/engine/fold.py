@@ -116,6 +116,7 @@ class Fold:
         self.log: list[Item] = []
         self.states = States()
         self.first: SessionStarted | None = None
+        self.base_url = ""  # the newest that was given with the session's model
         self.session_id = ""
         self.model = ""  # the newest one used
         self.settings: dict[str, str] = {}
@@ -345,6 +346,7 @@ class Fold:
             case SessionStarted():
                 self.project = self.project or body.project
                 self.first = self.first or body
+                self.base_url = body.base_url or self.base_url
                 self.session_id = body.session_id  # a copy goes on under its own
                 self._use_model(self.settings.get("model") or body.model)
                 self.clean_end = False

@@ -37,9 +37,9 @@ def reconcile(call: Call, workspace: Path) -> Written:
 
 
 def sha256_of(path: Path) -> str:
-    """Hash of a file's content, '' where there is none."""
+    """Hash of a file's content, '' where there is no plain file."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         return ""
 

@@ -47,7 +47,7 @@ def call_fingerprint(tool: str, arguments: str) -> str:
     """Equal for equal calls: JSON with sorted keys, whitespace inside strings kept."""
     try:
         value = json.loads(arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return fingerprint(tool + arguments)
     return fingerprint(call_key(tool, value) if isinstance(value, dict) else tool + arguments)
 
@@ -58,7 +58,7 @@ def is_poll(tool: str, arguments: str) -> bool:
         return False
     try:
         value = json.loads(arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(value, dict) and not (value.get("chars") or value.get("signal") or value.get("eof"))
 

@@ -33,7 +33,7 @@ def parse(line: str) -> CommandBody:
     """The command of one line; raises OrderError."""
     try:
         order = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise OrderError(f"not JSON: {error}") from error
     if not isinstance(order, dict):
         raise OrderError("not an object")

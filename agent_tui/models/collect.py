@@ -130,7 +130,7 @@ def is_cut(arguments: str) -> bool:
         is_half_word = any(word.startswith(rest) for word in ("true", "false", "null", "-"))
         is_half_escape = "escape" in error.msg and len(rest) < len("\\uXXXX")
         return is_half_word or is_half_escape or error.msg.startswith("Unterminated string")
-    except RecursionError:
+    except (ValueError, RecursionError):  # a number of too many digits, nesting that is too deep
         return False
     return False
 

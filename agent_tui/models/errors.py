@@ -204,7 +204,7 @@ def _read(body: Any) -> tuple[str, tuple[str, ...], int | None]:
     if isinstance(body, str):
         try:
             body = json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             return _plain(str(body)), (), None
     if isinstance(body, list) and body:
         body = body[0]

@@ -83,7 +83,7 @@ def list_models(
 def _names(body: bytes, base_url: str) -> tuple[str, ...]:
     try:
         document = json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ListingError(f"`{base_url}/models` is not JSON") from error
     listed = document.get("data", document.get("models")) if isinstance(document, dict) else document
     entries = listed if isinstance(listed, list) else []

@@ -28,6 +28,7 @@ def run(
     """Run the interface to its end; 0, or 130 and 143 after SIGINT and SIGTERM."""
     descriptor = sys.__stdin__.fileno() if sys.__stdin__ is not None else 0
     probe = Probe(descriptor)
+    follow_terminal_size()
     os.environ.setdefault("ESCDELAY", "100")
     # The toolkit paints at most this often, so a key waits for the next frame; what we send it is
     # slowed down before (10 Hz), so more frames cost nothing.
@@ -37,6 +38,12 @@ def run(
     look = chosen_look(config, probe.answers())
     app = AgentApp(start, config, initial_prompt=initial_prompt, images=images, look=look)
     return on_terminal(app, descriptor)
+
+
+def follow_terminal_size() -> None:
+    """Forget an exported size: the toolkit believes it more than the terminal and would never resize."""
+    os.environ.pop("COLUMNS", None)
+    os.environ.pop("LINES", None)
 
 
 def on_terminal(app: "AgentApp", descriptor: int) -> int:

@@ -14,6 +14,7 @@ from textual.binding import BindingType
 
 from agent_tui.tui import themes
 from agent_tui.tui.driver import AgentDriver
+from agent_tui.tui.entry import follow_terminal_size
 from agent_tui.tui.screens.view import Body
 from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, line, ruled, untrusted, wrap
 from agent_tui.tui.widgets.pane import Pane
@@ -143,6 +144,7 @@ def sheet_lines(sheet: Sheet, at: int, width: int) -> list[Line]:
 
 def ask(sheet: Sheet, theme: str = "dark") -> str:
     """Show a sheet on this terminal; the value chosen, empty when the person left."""
+    follow_terminal_size()
     return SheetApp(sheet, theme).run() or ""
 
 

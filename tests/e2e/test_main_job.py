@@ -381,6 +381,16 @@ def test_nobody_can_be_asked_ends_with_code_4(program: Program, model_server: Mo
     assert not list(program.workspace.glob("no*"))
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_session_is_continued_at_the_address_it_was_begun_at(
+    program: Program, model_server: ModelServer, dialect: str
+) -> None:
+    model_server.script([{"text": "one"}, {"text": "two"}])
+    assert execute(program, model_server, "go", dialect=dialect).code == 0
+    ran = program.run("exec", "--last", "go on")
+    assert (ran.code, ran.out) == (0, "two\n"), ran.err
+
+
 def test_the_demo_runs_by_itself_and_leaves_nothing(tmp_path: Path) -> None:
     scratch = tmp_path / "tmp"
     scratch.mkdir()

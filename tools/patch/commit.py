@@ -53,13 +53,21 @@ class _Work:
 
     def directory(self, path: Path) -> int:
         """A descriptor of the directory, made where it is missing."""
-        if path not in self.directories:
-            if not os.path.lexists(path):
-                parent = self.directory(path.parent)
-                os.mkdir(path.name, dir_fd=parent)
-                self.made.append(path)
-            self.directories[path] = open_resolved(path, os.O_RDONLY | os.O_DIRECTORY)
+        missing: list[Path] = []
+        while path not in self.directories and not os.path.lexists(path):
+            missing.append(path)
+            path = path.parent
+        self._open(path)
+        for below in reversed(missing):
+            os.mkdir(below.name, dir_fd=self.directories[below.parent])
+            self.made.append(below)
+            path = below
+            self._open(path)
         return self.directories[path]
+
+    def _open(self, path: Path) -> None:
+        if path not in self.directories:
+            self.directories[path] = open_resolved(path, os.O_RDONLY | os.O_DIRECTORY)
 
     def stage(self, change: Change) -> None:
         directory = self.directory(change.path.parent)

@@ -90,8 +90,7 @@ class _Parser:
         for prefix, kind in _KINDS.items():
             if line.startswith(prefix):
                 path = line.removeprefix(prefix).strip()
-                if not path:
-                    raise self._error(f"`{prefix.strip()}` names no path")
+                self._check_path(path, prefix)
                 self._found.append(Section(kind, path, self._at))
                 return
         if self._found:
@@ -101,9 +100,16 @@ class _Parser:
                 f"expected `{_UPDATE}path`, `{_ADD}path` or `{_DELETE}path`, found `{line[:60]}`"
             )
 
+    def _check_path(self, path: str, prefix: str) -> None:
+        if not path:
+            raise self._error(f"`{prefix.strip()}` names no path")
+        if "\0" in path:
+            raise self._error("the path holds a NUL character")
+
     def _line_of(self, section: Section, line: str) -> None:
         if line.startswith(_MOVE) and section.kind == "update" and not section.hunks:
             section.move_to = line.removeprefix(_MOVE).strip()
+            self._check_path(section.move_to, _MOVE)
         elif section.kind == "add":
             self._added(section, line)
         elif section.kind == "delete":

@@ -149,7 +149,8 @@ class Planner:
         """What is to be removed or moved: a file that nothing else of the patch touches; None for a link."""
         if path in self._changes:
             raise PatchError(f"`{text_path}` is changed by an earlier part of the patch")
-        return None if path.is_symlink() else read_content(path, text_path)
+        is_link = os.path.islink(path)  # noqa: PTH114 - `Path.is_symlink` raises for a name too long
+        return None if is_link else read_content(path, text_path)
 
     def _must_be_free(self, path: Path, text_path: str, verb: str) -> None:
         there = self._changes.get(path)
@@ -177,24 +178,30 @@ def read_content(path: Path, text_path: str) -> Content:
     """A regular file, by its resolved path. Raises `PatchError`."""
     try:
         fd = open_resolved(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            return _read(fd, text_path)
+        finally:
+            os.close(fd)
     except OSError as error:
         if error.errno == errno.ENOENT:
             raise PatchError(f"`{text_path}` does not exist") from error
         raise PatchError(f"`{text_path}` cannot be read: {error.strerror}") from error
-    with os.fdopen(fd, "rb") as file:
-        state = os.fstat(fd)
-        if not stat.S_ISREG(state.st_mode):
-            raise PatchError(f"`{text_path}` is no regular file")
-        if state.st_size > MAX_BYTES:
-            raise PatchError(
-                f"`{text_path}` has {state.st_size:,} bytes, at most {MAX_BYTES:,} can be edited"
-            )
-        return Content(
-            data=file.read(),
-            mode=stat.S_IMODE(state.st_mode),
-            owner=(state.st_uid, state.st_gid),
-            identity=identity_of(state),
-        )
+
+
+def _read(fd: int, text_path: str) -> Content:
+    state = os.fstat(fd)
+    if not stat.S_ISREG(state.st_mode):
+        raise PatchError(f"`{text_path}` is no regular file")
+    if state.st_size > MAX_BYTES:
+        raise PatchError(f"`{text_path}` has {state.st_size:,} bytes, at most {MAX_BYTES:,} can be edited")
+    with os.fdopen(fd, "rb", closefd=False) as file:
+        data = file.read(MAX_BYTES + 1)  # a file that says nothing of its size, as in /proc, is bounded too
+    return Content(
+        data=data,
+        mode=stat.S_IMODE(state.st_mode),
+        owner=(state.st_uid, state.st_gid),
+        identity=identity_of(state),
+    )
 
 
 def identity_of(state: os.stat_result) -> tuple[int, ...]:

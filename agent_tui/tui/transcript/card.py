@@ -277,7 +277,7 @@ def shown_arguments(tool: str, arguments: str) -> str:
     """What to name when the engine gave no object: the command or path inside the arguments."""
     try:
         data = json.loads(arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return arguments[:200]
     if not isinstance(data, dict):
         return arguments[:200]

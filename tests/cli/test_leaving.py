@@ -1,0 +1,48 @@
+"""The program ends at once and loses nothing by it: buffers, exit codes, what others registered."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.program import ROOT
+
+SCRIPT = """
+import atexit, sys, threading
+sys.path.insert(0, {root!r})
+from agent_tui.startup import leave
+atexit.register(lambda: print("registered"))
+print("x" * 100_000)
+print("to stderr", file=sys.stderr, end="")
+{more}
+sys.exit(leave({code}))
+"""
+
+
+def ended(code: int, more: str = "") -> "subprocess.CompletedProcess[str]":
+    script = SCRIPT.format(root=str(ROOT), more=more, code=code)
+    return subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, timeout=20)
+
+
+@pytest.mark.parametrize("code", [0, 3, 130])
+def test_all_that_was_printed_arrives_and_so_does_the_exit_code(code: int) -> None:
+    done = ended(code)
+    assert (done.returncode, done.stderr) == (code, "to stderr")
+    assert done.stdout == "x" * 100_000 + "\nregistered\n"
+
+
+def test_a_thread_that_has_work_to_finish_is_waited_for() -> None:
+    more = """
+begun = threading.Event()
+def work():
+    begun.wait()
+    print("worked")
+threading.Thread(target=work).start()
+threading.Timer(0.1, begun.set).start()
+"""
+    done = ended(4, more)
+    assert done.returncode == 4 and "worked\nregistered\n" in done.stdout
+
+
+def test_closed_streams_are_no_error() -> None:
+    assert ended(5, "sys.stdout.flush(); sys.stdout.close(); sys.stderr.close()").returncode == 5
