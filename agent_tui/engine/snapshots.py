@@ -11,6 +11,7 @@ from agent_tui.engine.waves import is_empty
 from checkpoints.types import Author, Cause, Checkpoint, CheckpointError, FileChange, Phase
 
 MAX_SUMMARY_CHARS = 200
+FIRST_WAIT_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +60,15 @@ class Snapshots:
         return await self._take(self._cause(Phase.AFTER_CALL, step, calls))
 
     async def end(self) -> None:
-        """The checkpoint of the turn's end, where something may have been written."""
-        if self._first is not None and self._first.done() and self._wrote:
+        """The checkpoint of the turn's end, where something may have been written.
+
+        That of its start is waited for a little, so that its event comes before the end of the run;
+        a long first import is not.
+        """
+        if self._first is None:
+            return
+        await asyncio.wait({self._first}, timeout=FIRST_WAIT_S)
+        if self._first.done() and self._wrote:
             taken = await self._take(self._cause(Phase.TURN_END, self._scope.session.fold.steps, ()))
             if taken.checkpoint is not None:
                 await self._scope.session.commit(*taken.bodies)
