@@ -205,7 +205,8 @@ def _toolchains(home_dir: Path, state_dir: Path, named: Iterable[str]) -> Iterab
     ]
     seen: dict[Path, None] = {}
     for place in places:
-        if not place.exists() or covers(place.resolve(), home_dir, state_dir):
+        # A place this user may not enter cannot be shown either: root's PYENV_ROOT after `su`.
+        if not os.access(place, os.R_OK | os.X_OK) or covers(place.resolve(), home_dir, state_dir):
             continue
         if not any(place.is_relative_to(other) for other in (*map(Path, _TREES), *seen)):
             seen[place] = None

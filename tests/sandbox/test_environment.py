@@ -1,5 +1,8 @@
 """What of our environment reaches a command."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -97,3 +100,21 @@ def test_with_the_sandbox_off_only_secrets_are_removed() -> None:
     assert variables["DISPLAY"] == ":0"
     assert variables["PATH"] == "/w/bin:/usr/bin"
     assert "OPENAI_API_KEY" not in variables
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="another user can only be become by root")
+def test_a_toolchain_that_the_user_may_not_enter_is_left_out(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    script = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        f"sys.path[:0] = {sys.path!r}\n"
+        "import os\n"
+        "from sandbox.host import _toolchains\n"
+        "os.setresgid(61234, 61234, 61234)\n"
+        "os.setresuid(61234, 61234, 61234)\n"
+        f"print(list(_toolchains(Path('/nowhere'), Path('/none'), [{str(closed / 'pyenv')!r}])))\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.stderr) == ("[]\n", "")
