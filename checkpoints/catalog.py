@@ -12,6 +12,7 @@ from checkpoints.nested import HeadState
 from checkpoints.types import Author, Cause, Checkpoint, CheckpointError, FileChange, Phase, Uncovered
 
 SCHEMA_VERSION = 1
+OPEN_S = 10.0  # for another process to let go of the file
 SHOWN_CHANGES = 1000  # kept with a checkpoint for lists; all of them can be computed again
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -76,6 +77,21 @@ class DamagedCatalogError(CheckpointError):
     """The list cannot be read as one at all; a new one has to be begun."""
 
 
+def _use_log(connection: sqlite3.Connection) -> None:
+    """Switch to the write-ahead log. SQLite answers that at once with BUSY, whatever the time-out, while
+    another process does the same or recovers the log, so it is asked again; raises OperationalError."""
+    end = time.monotonic() + OPEN_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
 class Catalog:
     """Opened by each process by itself; all methods raise CheckpointError when the file fails."""
 
@@ -86,7 +102,8 @@ class Catalog:
     def _open(self) -> sqlite3.Connection:
         try:
             connection = sqlite3.connect(self.path, isolation_level=None, timeout=10, check_same_thread=False)
-            connection.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;" + _SCHEMA)
+            _use_log(connection)
+            connection.executescript("PRAGMA synchronous=FULL;" + _SCHEMA)
             connection.execute("INSERT OR IGNORE INTO meta VALUES ('schema', ?)", (str(SCHEMA_VERSION),))
             version = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()[0]
         except sqlite3.OperationalError as error:

@@ -1,8 +1,11 @@
 """The program in a pseudo-terminal: wait for text, type, see how it ended."""
 
+import fcntl
 import os
 import pty
 import select
+import struct
+import termios
 import time
 from types import TracebackType
 
@@ -12,13 +15,15 @@ WAIT_S = 15.0
 
 
 class Terminal:
-    """One start of the program; output is kept whole."""
+    """One start of the program in a terminal of 100×30; output is kept whole."""
 
     def __init__(self, program: Program, *argv: str, **environ: str) -> None:
         self.seen = ""
         self._read = 0
         self._pid, self._fd = pty.fork()
         if self._pid == 0:
+            # before the program can ask for it
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
             os.chdir(program.workspace)
             line = [*command(*program.hidden), *argv]
             os.execvpe(line[0], line, program.environ | environ)

@@ -11,7 +11,7 @@ class Screen(Terminal):
     """A terminal whose picture can be read."""
 
     def __init__(self, program: Program, *argv: str) -> None:
-        super().__init__(program, *argv, COLUMNS="100", LINES="30")
+        super().__init__(program, *argv)
         self._screen = pyte.Screen(100, 30)
         self._stream = pyte.Stream(self._screen)
         self._drawn = 0

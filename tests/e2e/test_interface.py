@@ -36,8 +36,7 @@ def program(tmp_path: Path) -> Program:
 
 
 def start(program: Program, server: ModelServer, *argv: str) -> Screen:
-    size = {"COLUMNS": "100", "LINES": "30"}
-    return Screen(program, *argv, *model_flags("chat", server.base_url()), "-a", "untrusted", **size)
+    return Screen(program, *argv, *model_flags("chat", server.base_url()), "-a", "untrusted")
 
 
 def test_a_task_is_typed_allowed_and_done(program: Program, model_server: ModelServer) -> None:

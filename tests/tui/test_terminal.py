@@ -210,7 +210,7 @@ def test_suspend_and_back_draws_anew(begin: Starts) -> None:
     tty.send("\x1a")
     stopped = _stopped(tty)
     assert stopped
-    assert b"\x1b[?1049l" in tty.data
+    tty.until(lambda tty: b"\x1b[?1049l" in tty.data)
     tty.resize(100, 30)
     tty.signal(signal.SIGCONT)
     tty.until(lambda tty: tty.data.count(b"\x1b[?1049h") == 2)
