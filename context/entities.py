@@ -19,7 +19,6 @@ _IN_USER_TEXT = re.compile(
 _SYMBOL = re.compile(
     r"^[+-]\s*(?:def|class|fn|func|function|struct|enum|interface|type)\s+(\w+)", re.MULTILINE
 )
-RETAINED_CAP = 200  # names in one "retained identifiers" list
 
 
 def hard_entities(
@@ -63,10 +62,16 @@ def missing(names: Sequence[str], text: str) -> tuple[str, ...]:
     return tuple(name for name in names if name not in text)
 
 
-def retained_list(names: Sequence[str]) -> str:
-    """The lines appended to a ledger for identifiers that got lost; empty for none."""
+def retained_list(names: Sequence[str], limit_bytes: int) -> str:
+    """The lines appended to a ledger for identifiers that got lost; empty for none. Those after
+    `limit_bytes` are counted: a list without end would leave no room for work."""
     if not names:
         return ""
-    shown = "\n".join(f"- {name}" for name in names[:RETAINED_CAP])
-    more = f"\n- and {len(names) - RETAINED_CAP} more" if len(names) > RETAINED_CAP else ""
-    return f"\n\n## Retained identifiers\n{shown}{more}"
+    shown: list[str] = []
+    for name in names:
+        limit_bytes -= len(name.encode("utf-8", errors="surrogatepass")) + 3
+        if limit_bytes < 0:
+            break
+        shown.append(f"- {name}")
+    more = [f"- and {len(names) - len(shown)} more"] if len(shown) < len(names) else []
+    return "\n\n## Retained identifiers\n" + "\n".join([*shown, *more])

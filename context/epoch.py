@@ -126,7 +126,8 @@ def _plan(
         history=given.history,
         focus=given.focus,
     )
-    ledger = build_ledger(sources, given.window.ledger_bytes) if hidden or seen.summary else ""
+    limit = given.window.ledger_bytes // (2 if given.floor else 1)
+    ledger = build_ledger(sources, limit) if hidden or seen.summary else ""
     trial = CompactionItem(id="trial", hidden=hidden_ids, replacements=replacements, text=ledger)
     after_units = read_log((*log, trial)).units
     if not ledger:

@@ -18,6 +18,12 @@ DIRECTIVE_SHARE = 0.40
 DIRECTIVE_TOKENS = 20_000
 COMMAND_CHARS = 300
 PATHS_BEFORE_GROUPING = 400
+NEWEST_CHANGES = 12  # keep their line in full where not all can
+CHANGES_SHARE = 0.4  # of the ledger, for full lines of changed paths
+NAMES_SHARE = 2.0  # what bare names of changed paths may take beyond that before the oldest are left out
+CHECKS_SHARE = 0.2
+DENIALS_SHARE = 0.1
+RETAINED_SHARE = 0.4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +43,8 @@ def build_ledger(sources: Sources, limit_bytes: int) -> str:
     """The ledger text, at most `limit_bytes` where its protected sections allow."""
     fixed = [
         _section("Said by the person", _directives(sources, limit_bytes)),
-        _section("Files changed", _changes(sources.facts)),
-        _section("Checks", _checks(sources.facts)),
+        _section("Files changed", _changes(sources.facts, limit_bytes)),
+        _fit("Checks", _checks(sources.facts), round(limit_bytes * CHECKS_SHARE)),
         _section("Now", [*sources.live, *([f"Keep in mind: {sources.focus}"] if sources.focus else [])]),
         _section("Hidden items", [sources.history] if sources.history else []),
     ]
@@ -53,7 +59,7 @@ def build_ledger(sources: Sources, limit_bytes: int) -> str:
     text = "# What happened before (earlier items are hidden)\n" + body
     hidden_facts = [fact for fact in sources.facts if fact.call_id in sources.hidden_calls]
     hard = hard_entities(sources.users, hidden_facts, sources.live_ids)
-    return text + retained_list(missing(hard, text))
+    return text + retained_list(missing(hard, text), round(limit_bytes * RETAINED_SHARE))
 
 
 def _size(text: str) -> int:
@@ -66,18 +72,21 @@ def _section(title: str, lines: Sequence[str]) -> str:
 
 def _fit(title: str, lines: Sequence[str], limit: int) -> str:
     """As many lines as fit, newest last; the oldest go first and are counted."""
+    return _section(title, _newest(lines, limit - _size(_section(title, ["x" * 40]))))
+
+
+def _newest(lines: Sequence[str], limit: int) -> list[str]:
+    """The last lines that fit, and how many there were before them; none where not even one fits."""
     kept: list[str] = []
-    size = _size(_section(title, ["x" * 40]))
+    size = 0
     for line in reversed(lines):
         size += _size(line) + 3
         if size > limit:
             break
         kept.append(line)
-    if not kept:
-        return ""
     dropped = len(lines) - len(kept)
-    head = [f"({dropped} older ones left out)"] if dropped else []
-    return _section(title, [*head, *reversed(kept)])
+    head = [f"({dropped} older ones left out)"] if dropped and kept else []
+    return [*head, *reversed(kept)]
 
 
 def _directives(sources: Sources, limit_bytes: int) -> list[str]:
@@ -98,8 +107,12 @@ def _directives(sources: Sources, limit_bytes: int) -> list[str]:
             lines.append(_quoted(cut))
             budget, tokens_left = budget - _size(cut), tokens_left - text_tokens(cut)
     lines.reverse()
-    denials = [f"denied: {f.target[:COMMAND_CHARS]}: {f.denial_text}" for f in sources.facts if f.denial_text]
-    return lines + denials
+    denials = [
+        f"denied: {f.target[:COMMAND_CHARS]}: {f.denial_text[:COMMAND_CHARS]}"
+        for f in sources.facts
+        if f.denial_text
+    ]
+    return lines + _newest(list(dict.fromkeys(denials)), round(limit_bytes * DENIALS_SHARE))
 
 
 def _quoted(text: str) -> str:
@@ -113,8 +126,9 @@ def _cut_middle(text: str, room_bytes: int) -> str:
     return f"{text[:half]} […{len(text) - 2 * half} characters…] {text[-half:]}"
 
 
-def _changes(facts: Iterable[CallFact]) -> list[str]:
-    """One line a path: what became of it, by which calls, its content now, the way back."""
+def _changes(facts: Iterable[CallFact], limit_bytes: int) -> list[str]:
+    """One line a path: what became of it, by which calls, its content now, the way back. Where there
+    is no room for that, names alone, and for the newest ones the whole line."""
     first: dict[str, CallFact] = {}
     calls: dict[str, list[str]] = {}
     kinds: dict[str, str] = {}
@@ -126,7 +140,7 @@ def _changes(facts: Iterable[CallFact]) -> list[str]:
             kinds[change.path] = _joined(kinds.get(change.path, ""), change.kind)
             hashes[change.path] = change.sha256
     if len(kinds) > PATHS_BEFORE_GROUPING:
-        return _grouped(kinds)
+        return _grouped(kinds, limit_bytes)
     lines = []
     for path, kind in kinds.items():
         by = ", ".join(calls[path][:6]) + (
@@ -138,7 +152,17 @@ def _changes(facts: Iterable[CallFact]) -> list[str]:
         if first[path].checkpoint_id:
             line += f", before: checkpoint {first[path].checkpoint_id}"
         lines.append(line)
-    return lines
+    if sum(map(_size, lines)) <= limit_bytes * CHANGES_SHARE:
+        return lines
+    short = [*_by_kind(dict(list(kinds.items())[:-NEWEST_CHANGES])), *lines[-NEWEST_CHANGES:]]
+    return short if sum(map(_size, short)) <= limit_bytes else _grouped(kinds, limit_bytes)
+
+
+def _by_kind(kinds: Mapping[str, str]) -> list[str]:
+    paths: dict[str, list[str]] = {}
+    for path, kind in kinds.items():
+        paths.setdefault(kind, []).append(path)
+    return [f"{kind}: {', '.join(found)}" for kind, found in paths.items()]
 
 
 def _joined(before: str, now: str) -> str:
@@ -148,12 +172,17 @@ def _joined(before: str, now: str) -> str:
     return now if not before or now == "D" else "M"
 
 
-def _grouped(kinds: Mapping[str, str]) -> list[str]:
+def _grouped(kinds: Mapping[str, str], limit_bytes: int) -> list[str]:
+    """Counts by directory, and all names; the newest ones where there is no room for all."""
     counts: dict[str, int] = {}
     for path in kinds:
         counts[path.rpartition("/")[0] or "."] = counts.get(path.rpartition("/")[0] or ".", 0) + 1
+    folders = _newest([f"{count} files in {folder}" for folder, count in counts.items()], limit_bytes // 4)
     names = ", ".join(kinds)
-    return [f"{count} files in {folder}" for folder, count in counts.items()] + [f"all paths: {names}"]
+    if _size(names) <= NAMES_SHARE * limit_bytes:
+        return [*folders, f"all paths: {names}"]
+    newest = [name for name in _newest(list(kinds), limit_bytes // 2) if name in kinds]
+    return [*folders, f"the newest {len(newest)} of {len(kinds)} paths: {', '.join(newest)}"]
 
 
 def _checks(facts: Sequence[CallFact]) -> list[str]:

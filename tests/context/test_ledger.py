@@ -94,3 +94,24 @@ def test_a_denial_keeps_its_words() -> None:
 def test_a_lost_identifier_is_appended() -> None:
     users = ("x " * 4000 + "`needle-42` " + "y " * 4000, "second", "third")
     assert "needle-42" in ledger(users=users, limit=3000)
+
+
+def test_a_ledger_of_a_very_long_session_keeps_its_size() -> None:
+    def facts(count: int) -> list[CallFact]:
+        return [
+            fact(
+                n,
+                kind="write",
+                key=f"w{n}",
+                checkpoint_id=f"7f3a/{n}",
+                changes=(PathChange(path=f"made/file_{n}.txt", kind="A", sha256=f"{n:064d}"),),
+            )
+            for n in range(count)
+        ]
+
+    some, very_many = ledger(*facts(150)), ledger(*facts(5_000))
+    assert all(f"made/file_{n}.txt" in some for n in range(150)), "names stay where full lines cannot"
+    assert "checkpoint 7f3a/149" in some
+    assert max(len(some), len(very_many)) < 4 * 8 * 1024
+    assert "made/file_4999.txt" in very_many
+    assert "5000 files in made" in very_many

@@ -88,6 +88,7 @@ def go_on(maker: LogMaker, moves: list[str]) -> tuple[str, ...]:
                 last = maker.items[-1]
                 if isinstance(last, UserItem):
                     maker.items.append(RollbackItem(id=f"b{len(maker.items)}", hidden=(last.id,)))
+                    maker.user()  # nothing is sent before the person says something else
             case _:
                 maker.exchange(calls=int(move))
     return hard
