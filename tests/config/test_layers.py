@@ -8,6 +8,7 @@ import pytest
 from agent_tui.config.effective import build
 from agent_tui.config.layers import Settings, resolve
 from agent_tui.config.options import Value
+from agent_tui.config.providers import route_to
 from agent_tui.engine.types import ApprovalPolicy
 from agent_tui.errors import UsageError
 from sandbox.policy import Limits, Mode
@@ -218,7 +219,7 @@ def test_every_value_reaches_the_configuration(place: Place) -> None:
         "AGENT_TUI_NO_CHECKPOINTS": "1",
     }
     place.home.mkdir()
-    flags = {"max_cost": 1.5, "timeout": 3.0, "sandbox": "read-only", "network": True}
+    flags: dict[str, Value] = {"max_cost": 1.5, "timeout": 3.0, "sandbox": "read-only", "network": True}
     config = build(place.settings(flags, ["keys.x=f5", "mouse=false"]), place.environ, interactive=False)
     assert config.model is not None
     assert (config.model.name, config.model.base_url) == ("ollama/m", "http://127.0.0.1:11434/v1")
@@ -269,3 +270,20 @@ def test_a_key_is_needed_everywhere_but_on_loopback(place: Place) -> None:
     model = build(place.settings(flags), place.environ, interactive=False).model
     assert model is not None and model.api_key_env == "AGENT_TUI_API_KEY"
     assert "k" not in {model.base_url, model.name}
+
+
+def test_a_continued_session_brings_its_address_for_its_own_provider_only(place: Place) -> None:
+    place.environ["AGENT_TUI_API_KEY"] = "k"
+    settings = place.settings().continuing("compatible/x", "https://models.example/v1")
+    assert route_to("compatible/x", settings).base_url == "https://models.example/v1"
+    assert route_to("openai/x", settings).base_url == ""
+
+
+@pytest.mark.parametrize(
+    "given", [{"model": "ollama/m"}, {"base_url": "https://other.example/v1", "model": "compatible/x"}]
+)
+def test_what_is_given_now_wins_over_what_a_session_was_begun_with(
+    place: Place, given: dict[str, Value]
+) -> None:
+    settings = place.settings(given)
+    assert settings.continuing("compatible/x", "https://models.example/v1") is settings
