@@ -417,7 +417,7 @@ async def _line_mode(start: Start, prompt: str) -> int:
 
 
 def run_demo(settings: Settings, *, unattended: bool, plain: bool) -> int:
-    """The guided run, on a copy and with a state directory that go when it ends."""
+    """The guided run, on a copy that goes when it ends; nothing of it is kept."""
     from agent_tui.models.demo import PROMPT, copy_sample
 
     with tempfile.TemporaryDirectory(prefix="agent-tui-demo-", ignore_cleanup_errors=True) as scratch:
@@ -429,6 +429,7 @@ def run_demo(settings: Settings, *, unattended: bool, plain: bool) -> int:
             model=choose(f"{DEMO}/scripted", settings, {}),
             approval=ApprovalPolicy.UNTRUSTED,
             require_checkpoints=True,
+            ephemeral=True,
         )
         start = Start(config=config, settings=settings)
         if unattended:

@@ -16,6 +16,8 @@ from sandbox.policy import Mode
 from tools.ignoring import Walk
 from tools.searching import find_ripgrep
 
+MAX_PATH_CHARS = 4_096  # Linux takes no longer path (PATH_MAX)
+
 _APPROVALS: Mapping[ApprovalPolicy, str] = {
     ApprovalPolicy.UNTRUSTED: "The person is asked before everything that is not provably read-only.",
     ApprovalPolicy.ON_REQUEST: "What the sandbox allows runs at once; leaving it asks the person.",
@@ -95,7 +97,9 @@ def nested_instructions(config: Config, paths: Sequence[str]) -> list[tuple[str,
     the person refused the project's instructions."""
     if not _project_wanted(config):
         return []
-    places = [(config.workspace / path).resolve() for path in paths]
+    # what a call named that was not run may be no path at all
+    usable = [path for path in paths if path.isprintable() and len(path) < MAX_PATH_CHARS]
+    places = [(config.workspace / path).resolve() for path in usable]
     known = [file.path for file in discover(config.workspace).files]
     found = nested(places, workspace=config.workspace, known=known)
     return [(file.shown, file.text) for file in found.files]

@@ -5,6 +5,7 @@ leads out of the project by a link is not read: instructions must not become a w
 a private file.
 """
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,7 +87,8 @@ def nested(paths: Iterable[Path], *, workspace: Path, known: Iterable[Path]) -> 
 
 
 def _first_in(folder: Path) -> Path | None:
-    return next((folder / name for name in NAMES if (folder / name).is_file()), None)
+    # `os.path`: a name that a model made up may be longer than a file system takes
+    return next((folder / name for name in NAMES if os.path.isfile(folder / name)), None)  # noqa: PTH113
 
 
 def _read(paths: list[tuple[Path, str]], root: Path) -> Instructions:

@@ -132,6 +132,12 @@ def _spec(lines: tuple[str, ...]) -> "GitIgnoreSpec":
     return GitIgnoreSpec(patterns)
 
 
+def glob_fault(pattern: str) -> str:
+    """Why a glob cannot be used, or ''."""
+    is_good = not pattern or _spec((pattern.removeprefix("!"),)).patterns
+    return "" if is_good else f"`glob`: `{pattern[:80]}` is no pattern"
+
+
 def matches_glob(path: str, pattern: str) -> bool:
     """As in `.gitignore` and ripgrep: without a slash the name matches at any depth; `!` negates."""
     return bool(_spec((pattern.removeprefix("!"),)).match_file(path)) is not pattern.startswith("!")

@@ -5,7 +5,7 @@ from pathlib import Path
 from sandbox.policy import Policy
 from tools.command_result import budget_bytes
 from tools.descriptions import description
-from tools.ignoring import Found, Walk, matches_glob
+from tools.ignoring import Found, Walk, glob_fault, matches_glob
 from tools.output.report import count
 from tools.output.window import size_of
 from tools.paths import place_of, reading_need, shown
@@ -32,9 +32,9 @@ class ListFiles:
     def __init__(self) -> None:
         self.spec = ToolSpec(name="list_files", description=description("list_files"), parameters=_PARAMETERS)
 
-    def refuse(self, arguments: Arguments) -> str:  # noqa: ARG002 - the schema says it all
+    def refuse(self, arguments: Arguments) -> str:
         """Why valid arguments still make no call, or ''."""
-        return ""
+        return glob_fault(arguments.get("glob", ""))
 
     def assess(self, arguments: Arguments, policy: Policy) -> Assessment:
         """Like reading the directory."""

@@ -10,6 +10,7 @@ from sandbox.policy import Policy
 from sandbox.survey import is_env_file
 from tools.command_result import budget_bytes
 from tools.descriptions import description
+from tools.ignoring import glob_fault
 from tools.output.report import count
 from tools.output.window import size_of
 from tools.paths import place_of, reading_need, shown
@@ -80,11 +81,9 @@ class SearchFiles:
 
     def refuse(self, arguments: Arguments) -> str:
         """Why valid arguments still make no call, or ''."""
-        return (
-            "`pattern` holds a line end; lines are searched one by one"
-            if "\n" in arguments["pattern"]
-            else ""
-        )
+        if "\n" in arguments["pattern"]:
+            return "`pattern` holds a line end; lines are searched one by one"
+        return glob_fault(arguments.get("glob", ""))
 
     def assess(self, arguments: Arguments, policy: Policy) -> Assessment:
         """Like reading the directory."""
@@ -98,7 +97,7 @@ class SearchFiles:
         need = reading_need(place, policy)
         if need is not None:
             return refused(need)
-        if not place.exists():
+        if not os.path.exists(place):  # noqa: PTH110 - false for a name that is too long, too
             return Outcome(status=OutcomeStatus.FAILED, text=f"`{shown(place, policy)}` does not exist")
         inside = place.is_relative_to(policy.workspace)
         directory = policy.workspace if inside else (place if place.is_dir() else place.parent)

@@ -7,11 +7,13 @@ from agent_tui.tui.safe_text import visible
 from agent_tui.tui.state import State
 
 
-def text(session: State) -> str:
-    """The words; empty when there was no session."""
+def text(session: State, *, is_kept: bool = True) -> str:
+    """The words; empty when there was no session. One that is not kept leaves its answer alone."""
     if not session.session_id:
         return ""
     parts = [visible(session.last_answer).strip() + "\n"] if session.last_answer.strip() else []
+    if not is_kept:
+        return "".join(parts)
     changed = len(session.changed_paths)
     facts = f" · {words.count(changed, 'file')} changed" if changed else ""
     parts.append(f"agent-tui: session {session.session_id} kept{facts}")
@@ -21,7 +23,7 @@ def text(session: State) -> str:
     return "\n".join(parts) + "\n"
 
 
-def write(session: State) -> None:
+def write(session: State, *, is_kept: bool) -> None:
     """To stdout, after the screen was left."""
-    sys.stdout.write(text(session))
+    sys.stdout.write(text(session, is_kept=is_kept))
     sys.stdout.flush()

@@ -1,0 +1,100 @@
+"""Hostile models and hostile projects against the whole program: answered, never the end of a run."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e import project
+from tests.e2e.project import call
+from tests.model_server.fixture import ModelServer
+from tests.program import Program, Ran, model_flags
+
+DIALECTS = ("chat", "responses", "messages")
+ADD = "*** Begin Patch\n*** Add File: {}\n+x\n*** End Patch"
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    program = Program.at(tmp_path, OPENAI_API_KEY="sk-test-openai", ANTHROPIC_API_KEY="sk-test-anthropic")
+    project.make(program)
+    return program
+
+
+def execute(program: Program, server: ModelServer, dialect: str = "chat") -> Ran:
+    return program.run("exec", "--json", *model_flags(dialect, server.base_url(dialect)), "go", timeout=9)
+
+
+def end(ran: Ran) -> dict[str, Any]:
+    """How the turn ended."""
+    found = [json.loads(line) for line in ran.out.splitlines()]
+    last: dict[str, Any] = next(event for event in reversed(found) if "reason" in event)
+    return last
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"cmd": ' * 3_000 + "1" + "}" * 3_000,
+        '{"cmd": ' + "[" * 440 + "]" * 440 + "}",
+        '{"cmd": "true", "yield_ms": 1' + "0" * 6_000 + "}",
+        '{"cmd": "\\ud800"}',
+    ],
+    ids=["too deep", "deep", "too many digits", "half a character"],
+)
+def test_arguments_that_cannot_be_read_are_answered(
+    program: Program, model_server: ModelServer, arguments: str, dialect: str
+) -> None:
+    model_server.script([{"calls": [{"tool": "exec_command", "arguments": arguments}]}, {"text": "done"}])
+    ran = execute(program, model_server, dialect)
+    assert (ran.code, end(ran)["reason"]) == (0, "completed"), ran.out[-1_000:]
+
+
+def test_hostile_names_are_answered(program: Program, model_server: ModelServer) -> None:
+    names = ["a\0b", "~nobody-of-this-name", "n" * 300, "d/" * 300 + "f", "\ud800", "..", "/proc/self/mem"]
+    calls = [call("read_file", path=name) for name in names]
+    calls += [call("list_files", path=name) for name in names]
+    calls += [call("exec_command", cmd="true", workdir=name) for name in names]
+    calls += [call("search_files", pattern="x", path=name) for name in names]
+    calls += [call("apply_patch", patch=ADD.format(name)) for name in names]
+    calls += [call("apply_patch", path=name, old="a", new="b") for name in names]
+    model_server.script([{"calls": calls}, {"text": "done"}])
+    ran = execute(program, model_server)
+    assert end(ran)["reason"] in ("completed", "approval_unavailable"), ran.out[-1_000:]
+    model_server.allow_unplayed = True  # three refusals in a row may end it first
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".agent-tui/config.toml", ".git/HEAD", ".git/index"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_special_files_of_a_project_hold_nothing_up(
+    program: Program, model_server: ModelServer, name: str, kind: str
+) -> None:
+    path = program.workspace / name
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path.mkdir()
+    calls = [call("list_files"), call("repo_map")]
+    model_server.script([{"calls": calls}, {"text": "done"}])
+    ran = execute(program, model_server)
+    assert (ran.code, end(ran)["reason"]) == (0, "completed"), ran.err + ran.out[-1_000:]
+
+
+def test_lines_that_are_no_ignore_pattern_hide_nothing(program: Program, model_server: ModelServer) -> None:
+    (program.workspace / ".gitignore").write_text("\\\n!\nhidden\n")
+    (program.workspace / "hidden").touch()
+    model_server.script([{"calls": [call("list_files"), call("list_files", glob="\\")]}, {"text": "done"}])
+    ran = execute(program, model_server)
+    assert (ran.code, end(ran)["reason"]) == (0, "completed"), ran.out[-1_000:]
+    listed, refused = (
+        m["content"] for m in model_server.requests[-1].json["messages"] if m["role"] == "tool"
+    )
+    assert "calc.py" in listed and "hidden" not in listed
+    assert "is no pattern" in refused
