@@ -38,7 +38,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
                 "agent_tui.engine.events",
                 "agent_tui.engine.commands",
                 "agent_tui.engine.types",
-                "agent_tui.tui.safe_text",
+                "agent_tui.safe_text",
                 "agent_tui.errors",
                 "context.items",
                 "context.codec",
@@ -50,7 +50,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "agent_tui.plain": ("agent_tui.plain", *_front),
     "agent_tui.headless": ("agent_tui.headless", *_front),
-    "agent_tui.tui.safe_text": (),  # shared by all front ends
+    "agent_tui.safe_text": (),  # shared by all front ends
     # Settings name models, so they read the catalogue; everything else of theirs is data.
     "agent_tui.config": (
         "agent_tui.config",
@@ -79,7 +79,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.models.local",
         "context.instructions",
         "agent_tui.errors",
-        "agent_tui.tui.safe_text",
+        "agent_tui.safe_text",
         "agent_tui",
         "context.items",
         "checkpoints.types",

@@ -18,8 +18,8 @@ from agent_tui.engine.types import Config
 from agent_tui.errors import UsageError
 from agent_tui.models.catalog import Provider, find_model, find_provider, provider_names
 from agent_tui.models.local import ListingError, find_local_servers, list_models
+from agent_tui.safe_text import visible
 from agent_tui.tui import themes
-from agent_tui.tui.safe_text import visible
 from agent_tui.tui.start import FoundModel, Sheet, ask, model_sheet, sandbox_sheet, trust_sheet
 from context.instructions import NAMES, candidates
 

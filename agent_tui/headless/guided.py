@@ -22,7 +22,7 @@ from agent_tui.engine.events import (
 )
 from agent_tui.engine.types import Decision
 from agent_tui.headless.progress import Progress
-from agent_tui.tui.safe_text import one_line, visible
+from agent_tui.safe_text import one_line, visible
 from checkpoints.types import Phase
 
 FAILED_CODE = 1

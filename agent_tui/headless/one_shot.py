@@ -39,7 +39,7 @@ from agent_tui.engine.events import (
 from agent_tui.headless.jsonl import JsonLines
 from agent_tui.headless.orders import MAX_LINE_BYTES, OrderError, parse
 from agent_tui.headless.progress import Progress
-from agent_tui.tui.safe_text import visible
+from agent_tui.safe_text import visible
 from context.items import Image
 
 SIGINT_CODE = 128 + signal.SIGINT

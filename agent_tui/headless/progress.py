@@ -19,7 +19,7 @@ from agent_tui.engine.events import (
     SessionStarted,
     TurnEnded,
 )
-from agent_tui.tui.safe_text import one_line, visible
+from agent_tui.safe_text import one_line, visible
 from checkpoints.types import FileChange
 from tools.types import OutcomeStatus
 

@@ -32,7 +32,7 @@ from agent_tui.plain import questions, slash
 from agent_tui.plain.lines import Interrupted, LineSource, StreamLines, TerminalLines
 from agent_tui.plain.questions import Choice, Question
 from agent_tui.plain.wording import Narrator, seconds
-from agent_tui.tui.safe_text import one_line
+from agent_tui.safe_text import one_line
 
 FORCE_WITHIN_S = 2.0
 PROGRESS_AT_S = (10.0, 30.0)

@@ -7,7 +7,7 @@ from agent_tui.engine.commands import Answer, CommandBody, Decide, Settle
 from agent_tui.engine.events import ApprovalAsked, LostResultAsked, QuestionAsked
 from agent_tui.engine.types import Decision
 from agent_tui.plain.wording import changes_text
-from agent_tui.tui.safe_text import one_line, visible
+from agent_tui.safe_text import one_line, visible
 
 PAGE_LINES = 40
 

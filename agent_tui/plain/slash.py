@@ -17,7 +17,7 @@ from agent_tui.engine.commands import (
     Submit,
 )
 from agent_tui.engine.types import InputKind
-from agent_tui.tui.safe_text import one_line, visible
+from agent_tui.safe_text import one_line, visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ from agent_tui.engine.events import (
     TurnEnded,
 )
 from agent_tui.engine.types import Decision, EndReason, InputKind
-from agent_tui.tui.safe_text import one_line, visible
+from agent_tui.safe_text import one_line, visible
 from checkpoints.types import Author, FileChange
 from tools.types import Outcome, OutcomeStatus
 

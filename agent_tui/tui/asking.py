@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from agent_tui.engine import commands, events
+from agent_tui.safe_text import one_line
 from agent_tui.tui.forms.approval import ApprovalForm
 from agent_tui.tui.forms.form import Act, Form, Send
 from agent_tui.tui.forms.question import LeaveForm, LostForm, QuestionForm
-from agent_tui.tui.safe_text import one_line
 from agent_tui.tui.state import Asked
 from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted
 

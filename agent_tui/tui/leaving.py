@@ -2,8 +2,8 @@
 
 import sys
 
+from agent_tui.safe_text import visible
 from agent_tui.tui import words
-from agent_tui.tui.safe_text import visible
 from agent_tui.tui.state import State
 
 

@@ -1,9 +1,10 @@
 """The approval form: a command, an edit, a host, a way out of the sandbox."""
 
+from agent_tui import safe_text
 from agent_tui.engine.commands import Decide
 from agent_tui.engine.events import ApprovalAsked
 from agent_tui.engine.types import Decision
-from agent_tui.tui import safe_text, words
+from agent_tui.tui import words
 from agent_tui.tui.forms.form import Act, Choice, Effect, Send, Writing, fact
 from agent_tui.tui.transcript import diff
 from agent_tui.tui.transcript.lines import Line, Span, untrusted, wrap

@@ -34,7 +34,7 @@ class QuestionForm:
 
     def choices(self) -> Sequence[Choice]:
         """The options, free text, Esc."""
-        from agent_tui.tui.safe_text import one_line
+        from agent_tui.safe_text import one_line
 
         options = [
             Choice(key=key, label=one_line(text))

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from agent_tui.tui import safe_text, words
+from agent_tui import safe_text
+from agent_tui.tui import words
 from agent_tui.tui.screens.view import View
 from agent_tui.tui.transcript.lines import Line, Span, untrusted, wrap
 from agent_tui.tui.transcript.look import Look

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Literal
 
 from agent_tui.engine import commands
 from agent_tui.engine.commands import Subject
+from agent_tui.safe_text import one_line
 from agent_tui.tui import words
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.link import RefusedError
-from agent_tui.tui.safe_text import one_line
 from agent_tui.tui.screens.view import ListView, View
 from agent_tui.tui.transcript import changes
 from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, untrusted, width_of, with_right

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.engine.commands import Subject
+from agent_tui.safe_text import one_line
 from agent_tui.tui import words
 from agent_tui.tui.link import RefusedError
-from agent_tui.tui.safe_text import one_line
 from agent_tui.tui.screens.view import ListView
 from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, untrusted
 from agent_tui.tui.transcript.look import Look

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 from textual import events
 
 from agent_tui.engine.commands import Subject, TerminalInput
+from agent_tui.safe_text import one_line
 from agent_tui.tui import words
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.link import RefusedError
-from agent_tui.tui.safe_text import one_line
 from agent_tui.tui.screens.view import ListView, View
 from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, with_right
 from agent_tui.tui.transcript.look import Look

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, split_graphemes
 
-from agent_tui.tui import safe_text
+from agent_tui import safe_text
 
 PROSE_WIDTH = 100  # columns; prose wraps here however wide the terminal is
 

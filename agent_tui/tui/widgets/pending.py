@@ -1,9 +1,9 @@
 """The pending list: steers and queued messages, between transcript and prompt."""
 
 from agent_tui.engine.types import InputKind
+from agent_tui.safe_text import one_line
 from agent_tui.tui import words
 from agent_tui.tui.glyphs import Glyphs, own_words
-from agent_tui.tui.safe_text import one_line
 from agent_tui.tui.state import Pending, State
 from agent_tui.tui.transcript.lines import Line, Span, clip, width_of, with_right
 

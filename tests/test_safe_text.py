@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.tui.safe_text import hidden, one_line, visible
+from agent_tui.safe_text import hidden, one_line, visible
 
 
 def test_escape_codes_become_text() -> None:
