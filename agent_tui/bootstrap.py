@@ -12,14 +12,14 @@ import tempfile
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_tui import startup
 from agent_tui.config.layers import ENVIRONMENT, FLAG, Settings
-from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, REPLAY, choose, route_to
+from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, REPLAY, choose, provider_table, route_to
 from agent_tui.engine.commands import Engine
 from agent_tui.engine.types import ApprovalPolicy, Config, ModelChoice, SandboxStatus
 from agent_tui.errors import AgentError, SessionBusyError, UnavailableError, UsageError
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from agent_tui.engine.runtime import EngineRuntime
     from agent_tui.engine.session import Session
     from agent_tui.headless.one_shot import Job
+    from agent_tui.models.offers import Offers
     from agent_tui.repo_map import ProjectMap
     from checkpoints.index import SessionPlace
 
@@ -287,6 +288,7 @@ def _ports(
     """The ports, and what of them could not be had."""
     from agent_tui.engine.approvals import SessionGate
     from agent_tui.engine.ports import Ports
+    from agent_tui.models.offers import Offers
     from agent_tui.models.retry import delay_before_retry, falls_back
     from agent_tui.repo_map import RepoMapTool
     from agent_tui.surroundings import git_branch, nested_instructions, project_text, workspace_files
@@ -328,6 +330,7 @@ def _ports(
         falls_back=falls_back,
         sessions=lambda: _session_list(config),
         files=lambda: workspace_files(config.workspace),
+        models=partial(_model_list, Offers(provider_table(start.settings), os.environ)),
         branch=lambda: git_branch(config.workspace),
         nested_instructions=lambda paths: nested_instructions(config, paths),
     )
@@ -358,6 +361,11 @@ def _fallback(start: Start, config: Config) -> tuple[tuple[str, ...], list[str]]
         else:
             usable.append(name)
     return tuple(usable), problems
+
+
+async def _model_list(offers: "Offers") -> list[dict[str, object]]:
+    """As `Subject.MODELS` has it; local servers are asked when somebody looks, never before."""
+    return [asdict(offer) for offer in await offers.list()]
 
 
 def _session_list(config: Config) -> list[dict[str, object]]:

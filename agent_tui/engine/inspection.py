@@ -78,6 +78,10 @@ async def _files(scope: Scope, _: Mapping[str, str]) -> Any:
     return list(await asyncio.to_thread(scope.ports.files))
 
 
+async def _models(scope: Scope, _: Mapping[str, str]) -> Any:
+    return list(await scope.ports.models())
+
+
 async def _terminals(scope: Scope, _: Mapping[str, str]) -> Any:
     return list(scope.ports.toolbox.terminals())
 
@@ -167,6 +171,7 @@ _ANSWERS: Mapping[Subject, Callable[[Scope, Mapping[str, str]], Awaitable[Any]]]
     Subject.TERMINALS: _terminals,
     Subject.OUTPUT: _output,
     Subject.FILES: _files,
+    Subject.MODELS: _models,
     Subject.SETTINGS: _settings,
     Subject.TRANSCRIPT: _transcript,
     Subject.REQUEST: _request,

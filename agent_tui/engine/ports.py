@@ -3,7 +3,7 @@
 Unless stated otherwise a port may block only in `await`, may be cancelled, and raises nothing.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -212,6 +212,11 @@ def _none_nested(paths: Sequence[str]) -> Sequence[tuple[str, str]]:  # noqa: AR
     return ()
 
 
+async def _no_models() -> Sequence[Mapping[str, Any]]:
+    """Nothing is known to choose from."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
     """Everything outside that a turn uses."""
@@ -232,4 +237,5 @@ class Ports:
     falls_back: Callable[[ModelError], bool] = _never  # whether a failure lets another model take over
     sessions: Callable[[], Sequence[Mapping[str, Any]]] = tuple  # stored ones, as `Subject.SESSIONS`
     files: Callable[[], Sequence[str]] = tuple  # of the workspace, for mentions; may take a while
+    models: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]] = _no_models  # as `Subject.MODELS`
     branch: Callable[[], str] = str  # of the person's repository; '' for none

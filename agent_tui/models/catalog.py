@@ -6,7 +6,8 @@ default and says so (`ModelInfo.known`).
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -92,6 +93,13 @@ def find_provider(name: str, overrides: Mapping[str, Any] | None = None) -> Prov
         headers={str(key): str(value) for key, value in table.get("headers", {}).items()},
         table=table,
     )
+
+
+def readable_providers(providers: Mapping[str, Any] | None = None) -> Iterator[Provider]:
+    """Every provider but those whose entry is wrong, which is told when one is chosen and by `doctor`."""
+    for name in provider_names(providers):
+        with suppress(CatalogError):
+            yield find_provider(name, providers)
 
 
 def _argv(command: Any, name: str) -> tuple[str, ...]:

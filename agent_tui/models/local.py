@@ -6,15 +6,19 @@ Plain HTTP from the standard library: it runs at first start, when no SDK is loa
 import asyncio
 import http.client
 import json
-from collections.abc import Mapping
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from agent_tui.models.catalog import find_provider, provider_names
+from agent_tui.models.catalog import readable_providers
 
-CONNECT_TIMEOUT_S = 0.5  # loopback answers in a millisecond or not at all
+LOOK_S = 0.5  # loopback answers in a millisecond or not at all
 MAX_BYTES = 4 * 1024 * 1024
+MAX_MODELS = 500  # of one server
 
 
 class ListingError(Exception):
@@ -35,15 +39,16 @@ async def find_local_servers(providers: Mapping[str, Any] | None = None) -> tupl
 
     Servers that do not answer within half a second are left out. Two providers may share a port.
     """
-    known = [find_provider(name, providers) for name in provider_names(providers)]
-    wanted = [(provider.name, provider.base_url) for provider in known if provider.local]
+    wanted = [
+        (provider.name, provider.base_url) for provider in readable_providers(providers) if provider.local
+    ]
     tried = (asyncio.to_thread(_try_server, name, url) for name, url in wanted)
     return tuple(server for server in await asyncio.gather(*tried) if server is not None)
 
 
 def _try_server(provider: str, base_url: str) -> LocalServer | None:
     try:
-        models = list_models(base_url, timeout_s=CONNECT_TIMEOUT_S)
+        models = list_models(base_url, timeout_s=LOOK_S)
     except ListingError:
         return None
     return LocalServer(provider=provider, base_url=base_url, models=models) if models else None
@@ -56,7 +61,8 @@ def list_models(
     headers: Mapping[str, str] | None = None,
     timeout_s: float = 5.0,
 ) -> tuple[str, ...]:
-    """Names from `BASE/models`, as every dialect's vendors have it. Blocks. Raises ListingError."""
+    """Names from `BASE/models`, as every dialect's vendors have it. Blocks, at most about twice `timeout_s`:
+    that long for the connection, and that long for the answer. Raises ListingError."""
     url = urlsplit(base_url)
     is_tls = url.scheme == "https"
     make = http.client.HTTPSConnection if is_tls else http.client.HTTPConnection
@@ -68,9 +74,11 @@ def list_models(
     if api_key:
         sent |= {"Authorization": f"Bearer {api_key}", "x-api-key": api_key}
     try:
-        connection.request("GET", f"{url.path.rstrip('/')}/models", headers=sent)
-        answer = connection.getresponse()
-        body = answer.read(MAX_BYTES)
+        connection.connect()
+        with _hung_up(connection.sock, timeout_s):
+            connection.request("GET", f"{url.path.rstrip('/')}/models", headers=sent)
+            answer = connection.getresponse()
+            body = answer.read(MAX_BYTES)
     except (OSError, http.client.HTTPException) as error:
         raise ListingError(f"`{base_url}` does not answer: {error}") from error
     finally:
@@ -78,6 +86,23 @@ def list_models(
     if answer.status != 200:
         raise ListingError(f"`{base_url}/models` answered {answer.status}")
     return _names(body, base_url)
+
+
+@contextmanager
+def _hung_up(connected: socket.socket, after_s: float) -> Iterator[None]:
+    """Ends a conversation that takes longer: the timeout of a socket begins anew with each byte."""
+
+    def hang_up() -> None:
+        with suppress(OSError):
+            connected.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(after_s, hang_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _names(body: bytes, base_url: str) -> tuple[str, ...]:
@@ -88,4 +113,4 @@ def _names(body: bytes, base_url: str) -> tuple[str, ...]:
     listed = document.get("data", document.get("models")) if isinstance(document, dict) else document
     entries = listed if isinstance(listed, list) else []
     names = [entry.get("id") or entry.get("name") for entry in entries if isinstance(entry, dict)]
-    return tuple(name for name in names if isinstance(name, str) and name)
+    return tuple(name for name in names if isinstance(name, str) and name)[:MAX_MODELS]

@@ -1,0 +1,98 @@
+"""The models a person can choose from: of providers that have a key, and of servers on this machine.
+
+`Offers.list` is the one place that knows; the interface asks for it as `Subject.MODELS`.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agent_tui.models.catalog import CatalogError, Provider, find_model, find_provider, readable_providers
+from agent_tui.models.transport import is_loopback
+
+if TYPE_CHECKING:
+    from agent_tui.models.local import LocalServer
+
+FRESH_S = 30.0  # an answer of the local servers is used again for so long
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A model that can be used as things are; `where` is the variable with its key, or its server."""
+
+    name: str  # `PROVIDER/MODEL`
+    where: str
+    context_window: int | None = None  # tokens; None: nothing is known of the model
+    price_input: float | None = None  # USD per million tokens
+    price_output: float | None = None
+
+
+class Offers:
+    """What can be chosen with one configuration."""
+
+    def __init__(
+        self,
+        providers: Mapping[str, Any],
+        environ: Mapping[str, str],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`providers` is the user's table; `environ` tells which keys there are, none is read."""
+        self._providers = providers
+        self._environ = environ
+        self._clock = clock
+        self._asked_at: float | None = None
+        self._servers: tuple[LocalServer, ...] = ()
+
+    async def list(self) -> tuple[Offer, ...]:
+        """Models of the catalogue and the settings first, then those that local servers name; no name
+        twice. Takes at most about a second, and nothing leaves this machine; raises nothing."""
+        from agent_tui.models.local import find_local_servers
+
+        now = self._clock()
+        if self._asked_at is None or now - self._asked_at > FRESH_S:
+            self._servers = await find_local_servers(self._providers)
+            self._asked_at = now
+        found = [*self._of_settings(), *self._of_servers()]
+        return tuple({offer.name: offer for offer in reversed(found)}.values())[::-1]
+
+    def _of_settings(self) -> Iterator[Offer]:
+        for provider in readable_providers(self._providers):
+            where = self._key_of(provider)
+            if where and not provider.local:
+                for model in provider.table.get("models", {}):
+                    yield from self._offer(provider, model, where)
+
+    def _key_of(self, provider: Provider) -> str:
+        """Where the key comes from, or the address that needs none; '' where the provider has neither."""
+        if provider.needs_base_url and not provider.base_url:
+            return ""
+        if is_loopback(provider.base_url):
+            return _shown(provider.base_url)
+        if provider.api_key_command or provider.api_key_keyring:
+            return "api_key_command" if provider.api_key_command else "api_key_keyring"
+        return provider.api_key_env if self._environ.get(provider.api_key_env or "-") else ""
+
+    def _of_servers(self) -> Iterator[Offer]:
+        for server in self._servers:
+            provider = find_provider(server.provider, self._providers)
+            for model in server.models:
+                yield from self._offer(provider, model, _shown(server.base_url))
+
+    def _offer(self, provider: Provider, model: str, where: str) -> Iterator[Offer]:
+        try:
+            info, _ = find_model(provider, model)
+        except CatalogError:
+            return  # told when the model is chosen
+        yield Offer(
+            name=info.name,
+            where=where,
+            context_window=info.context_window if info.known else None,
+            price_input=info.price_input,
+            price_output=info.price_output,
+        )
+
+
+def _shown(base_url: str) -> str:
+    return base_url.partition("://")[2].partition("/")[0]
