@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -236,9 +236,15 @@ class Catalog:
         return [_row(*found) for found in self._query(f"SELECT {columns} FROM checkpoints {clause}", values)]
 
 
-def now() -> float:
-    """UTC seconds."""
-    return time.time()
+def followed(rows: Iterable[Row]) -> dict[str, tuple[FileChange, ...]]:
+    """By id, what changed after each checkpoint until the next one of its session; `rows` are a whole
+    list, newest first."""
+    found: dict[str, tuple[FileChange, ...]] = {}
+    newer: dict[str, tuple[FileChange, ...]] = {}
+    for row in rows:
+        found[row.id] = newer.get(row.session, ())
+        newer[row.session] = row.changes
+    return found
 
 
 def _body(row: Row) -> str:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from checkpoints.catalog import DamagedCatalogError
+from checkpoints.catalog import DamagedCatalogError, followed
 from checkpoints.coverage import Limits, refusal
 from checkpoints.gitprocess import Git, find_git
 from checkpoints.joined import Joined
@@ -260,7 +260,9 @@ class WorkspaceCheckpointer:
         return core.compared(core.main.resolve(checkpoint_id), None)[0]
 
     def _list(self, session: str | None, core: Joined) -> tuple[Checkpoint, ...]:
-        return tuple(row.checkpoint() for row in core.main.catalog.listed(core.main.home.below, session))
+        rows = core.main.catalog.listed(core.main.home.below, session)
+        after = followed(rows)
+        return tuple(replace(row.checkpoint(), after=after[row.id]) for row in rows)
 
     def _diff(self, older: str, newer: str | None, paths: tuple[str, ...], core: Joined) -> str:
         before, after = core.main.resolve(older), core.main.resolve(newer) if newer else None

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkpoints.catalog import Catalog, Row
+from checkpoints.catalog import Catalog, Row, followed
 from checkpoints.coverage import Limits, refusal
 from checkpoints.gitprocess import find_git
 from checkpoints.joined import Joined
@@ -39,14 +39,8 @@ def listed(root: Path, state_dir: Path) -> list[Listed]:
         rows = catalog.listed(home.below)
     finally:
         catalog.close()
-    followers = {(row.session, row.seq): row.changes for row in rows}
-    previous: dict[str, int] = {}
-    found = []
-    for row in rows:  # newest first, so the one seen last of a session follows this one
-        following = followers.get((row.session, previous.get(row.session, 0)), ())
-        previous[row.session] = row.seq
-        found.append(Listed(row=row, after=following))
-    return found
+    after = followed(rows)
+    return [Listed(row=row, after=after[row.id]) for row in rows]
 
 
 @contextmanager

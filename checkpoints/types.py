@@ -59,7 +59,7 @@ class Cause:
     step: int = 0
     call_id: str = ""
     tool: str = ""
-    summary: str = ""  # the command or paths, one line
+    summary: str = ""  # the message, the command or the paths, one line
     model: str = ""
     touched: tuple[str, ...] = ()  # paths a file tool is about to write, whatever the ignore rules
     only_touched: bool = False  # the calls can have written nothing but `touched`
@@ -78,6 +78,7 @@ class Checkpoint:
     cause: Cause
     tree: str  # object id of the content
     changes: tuple[FileChange, ...] = ()  # since the checkpoint before it in this session
+    after: tuple[FileChange, ...] = ()  # until the next one of this session; in lists only
     uncovered: tuple[Uncovered, ...] = ()
     broken: str = ""  # why it cannot be restored any more; empty: it can
 

@@ -87,7 +87,7 @@ def title(row: "Row") -> str:
     """What a checkpoint was taken before or after, in words."""
     summary = f"`{row.cause.summary}`" if row.cause.summary else row.cause.tool or "a call"
     return {
-        "turn_start": "before your message",
+        "turn_start": f"before your message{f' {summary}' if row.cause.summary else ''}",
         "before_call": f"before {summary}",
         "after_call": f"after {summary}",
         "turn_end": "after the turn",

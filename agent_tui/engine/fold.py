@@ -151,7 +151,8 @@ class Fold:
         self.old_content: set[str] = set()  # calls that led back to one of them
         self.unavailable = 0  # approvals in a row that nobody could give
         self.artifacts: dict[str, str] = {}  # reference → path
-        self.turn_starts: dict[int, int] = {}  # turn → place in the log
+        # turn, and step it began after (a turn that was paused begins again) → place in the log
+        self.turn_starts: dict[tuple[int, int], int] = {}
         self.told_terminals = ""  # the newest notice to the model of what is live
         self.rollbacks: list[RolledBack] = []
         self.clean_end = True  # the process before this one said goodbye
@@ -227,7 +228,7 @@ class Fold:
                     self.trees.clear()
             case TurnStarted():
                 self.runs += 1
-                self.turn_starts.setdefault(self.tasks, len(self.log))
+                self.turn_starts.setdefault((self.tasks, self.steps), len(self.log))
                 self.run = Run(id=body.run_id, task_id=body.task_id, attempt=body.attempt)
             case TurnEnded() if self.run is not None:
                 self.run.state = RunState.ENDED

@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_tui.engine.events import Body, CheckpointTaken, NoticeRaised
 from agent_tui.engine.prepare import Prepared, card_text
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.waves import is_empty
 from checkpoints.types import Author, Cause, Checkpoint, CheckpointError, FileChange, Phase
+from context.items import UserItem
 
 MAX_SUMMARY_CHARS = 200
 FIRST_WAIT_S = 2.0
@@ -43,7 +44,8 @@ class Snapshots:
     def begin(self) -> None:
         """Start the checkpoint of the turn's start; the first writer waits for it."""
         if self._enabled:
-            self._first = asyncio.create_task(self._begin())
+            cause = self._cause(Phase.TURN_START, self._scope.session.fold.steps, ())
+            self._first = asyncio.create_task(self._begin(replace(cause, summary=self._message())))
 
     async def before(self, calls: Sequence[Prepared], step: int) -> Taken:
         """The checkpoint before a wave that has a writer."""
@@ -77,8 +79,15 @@ class Snapshots:
     def _enabled(self) -> bool:
         return self._scope.ports.checkpointer.health().state != "off"
 
-    async def _begin(self) -> Taken:
-        taken = await self._take(self._cause(Phase.TURN_START, self._scope.session.fold.steps, ()))
+    def _message(self) -> str:
+        """The message that this turn begins with, on one line; a continued turn has none."""
+        fold = self._scope.session.fold
+        began = fold.turn_starts.get((fold.tasks, fold.steps), len(fold.log))
+        said = next((item.text for item in fold.log[began:] if isinstance(item, UserItem)), "")
+        return " ".join(said.split())[:MAX_SUMMARY_CHARS]
+
+    async def _begin(self, cause: Cause) -> Taken:
+        taken = await self._take(cause)
         if taken.checkpoint is not None:
             await self._scope.session.settle(*taken.bodies)
         elif taken.error and "undo.failed" not in self._scope.session.fold.notices:

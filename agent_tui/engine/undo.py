@@ -137,7 +137,7 @@ def _start_of(session: Session, target: Checkpoint) -> int:
     steps = {item.step_id: index for index, item in enumerate(fold.log) if isinstance(item, ResponseItem)}
     if target.cause.phase in ("turn_start", "turn_end"):
         return (
-            fold.turn_starts.get(target.cause.turn, len(fold.log))
+            fold.turn_starts.get((target.cause.turn, target.cause.step), len(fold.log))
             if target.cause.phase == "turn_start"
             else len(fold.log)
         )

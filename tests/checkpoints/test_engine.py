@@ -50,6 +50,29 @@ async def test_a_turn_through_the_port(root: Path, state_dir: Path) -> None:
     await checkpointer.close()
 
 
+async def test_a_list_tells_what_changed_after_each_one_of_a_session(root: Path, state_dir: Path) -> None:
+    (root / "a").write_text("1")
+    checkpointer, other = opened(root, state_dir), opened(root, state_dir, "other")
+    for phase, content in (
+        (Phase.TURN_START, "1"),
+        (Phase.BEFORE_CALL, "2"),
+        (Phase.AFTER_CALL, "2"),
+        (Phase.BEFORE_CALL, "3"),
+    ):
+        await checkpointer.take(cause(phase, call_id="c", step=1))
+        await other.take(cause(Phase.TURN_START, "other"))
+        (root / "a").write_text(content)
+    await checkpointer.take(cause(Phase.AFTER_CALL, call_id="c", step=1))
+    found = {one.seq: [change.kind for change in one.after] for one in await checkpointer.list("s1")}
+    assert found == {1: [], 2: ["M"], 3: [], 4: ["M"], 5: []}
+    assert [one.id for one in await checkpointer.list() if one.after and one.session == "s1"] == [
+        "s1/4",
+        "s1/2",
+    ]
+    await checkpointer.close()
+    await other.close()
+
+
 async def test_single_paths_go_back_alone(root: Path, state_dir: Path) -> None:
     for name in ("a", "d/b", "d/c"):
         (root / name).parent.mkdir(exist_ok=True)

@@ -1,5 +1,6 @@
 import asyncio
 import sqlite3
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from agent_tui.engine.commands import (
     Command,
     Continue,
     Inspect,
+    Pause,
     Redo,
     Rollback,
     RunShell,
@@ -31,9 +33,21 @@ from agent_tui.engine.events import (
     TurnEnded,
 )
 from agent_tui.engine.types import EndReason
-from context.items import NoticeItem, UserItem
+from checkpoints.types import Phase
+from context.items import NoticeItem, ResponseItem, UserItem
+from context.units import visibility_of
 from tests.engine.fakes import Engine, FakeModel, calls, engine, text
 from tools.types import Artifact, CallSink, Invocation, Outcome, OutcomeStatus, TerminalNews
+
+
+def pauses(run: Engine) -> Callable[[Invocation, CallSink], Awaitable[Outcome]]:
+    """A tool during which a pause is asked for."""
+
+    async def work(invocation: Invocation, sink: CallSink) -> Outcome:
+        run.send(Pause())
+        return Outcome(status=OutcomeStatus.SUCCEEDED, text="")
+
+    return work
 
 
 async def ask(run: Engine, subject: Subject, **args: str) -> object:
@@ -101,6 +115,23 @@ async def test_a_rollback_of_files_only_keeps_the_conversation_and_tells_the_mod
         await run.wait(RolledBack)
         await finish(run, "second", 2)
     assert "took files back" in run.model.requests[1].view.units[1].notices[0].text  # type: ignore[union-attr] # a final unit
+
+
+async def test_a_turn_that_went_on_after_a_pause_can_be_taken_back_to_either_start(tmp_path: Path) -> None:
+    async with engine(tmp_path, calls(("exec_command", {"cmd": "x"})), text("done")) as run:
+        run.toolbox.behaviour["exec_command"] = pauses(run)
+        await finish(run, "do  this\nand that")
+        run.send(Continue())
+        await run.wait(TurnEnded, count=2)
+        first, again = (c for c in run.checkpointer.taken if c.cause.phase is Phase.TURN_START)
+        assert (first.cause.summary, again.cause.summary) == ("do this and that", "")
+        run.send(Rollback(checkpoint_id=again.id))
+        await run.wait(RolledBack)
+        gone = visibility_of(run.session.fold.log).hidden
+        assert [type(item) for item in run.session.fold.log if item.id in gone] == [ResponseItem]
+        run.send(Rollback(checkpoint_id=first.id))
+        back = await run.wait(RolledBack, count=2)
+        assert isinstance(back, RolledBack) and back.draft == "do  this\nand that"
 
 
 async def test_a_rollback_to_nowhere_or_with_a_live_terminal_is_refused(tmp_path: Path) -> None:
