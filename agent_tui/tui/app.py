@@ -102,7 +102,6 @@ class AgentApp(App[int], inherit_bindings=False):
         self.dropped = self.session.dropped
         self._rebuilt = False
         self.sides = True  # side by side diffs where they fit
-        self.models: tuple[str, ...] = ()  # names the picker offers beside the current one
         self.mouse_on = settings.get("mouse", "true") != "false"
         self.moving = settings.get("motion", "true") != "false"
         status_facts = self.session.status

@@ -78,7 +78,7 @@ def _value(key: str, value: Any) -> str:
 
 
 class ModelView(ListView[str]):
-    """The models of this session and its configuration; a change counts from the next request."""
+    """The model of this session and those that can be used in its place, from the next request on."""
 
     keys_first = "Enter use in this session · ← → effort"
     EFFORTS = ("", "low", "medium", "high")
@@ -86,10 +86,17 @@ class ModelView(ListView[str]):
     def __init__(self, agent: "AgentApp") -> None:
         super().__init__(agent)
         self._effort = agent.session.status.effort
+        self._notes: dict[str, str] = {}
 
     async def load(self) -> None:
-        names = [self.agent.session.status.model, *self.agent.models]
-        self.set_items(list(dict.fromkeys(name for name in names if name)))
+        now = self.agent.session.status.model
+        self.set_items([now] if now else [])
+        try:
+            offers = await self.agent.link.ask(Subject.MODELS)
+        except RefusedError as error:
+            self.failure, offers = str(error), ()
+        self._notes = {str(offer["name"]): _offer_note(offer) for offer in offers}
+        self.set_items(list(dict.fromkeys(name for name in (now, *self._notes) if name)))
 
     def title_words(self) -> tuple[str, str]:
         status = self.agent.session.status
@@ -97,7 +104,8 @@ class ModelView(ListView[str]):
 
     def row(self, item: str, look: Look) -> Line:
         effort = f"  effort {look.glyphs.choice_left} {self._effort or 'default'} {look.glyphs.choice_right}"
-        return (*untrusted(f"{item:<36}"), Span(effort if item == self.picked else "", "muted"))
+        note = effort if item == self.picked else f"  {self._notes.get(item, '')}"
+        return (*untrusted(f"{item:<36}"), *untrusted(note, "muted"))
 
     def detail(self, look: Look) -> list[Line]:
         return [(Span("  another: /model PROVIDER/MODEL", "muted"),)]
@@ -118,3 +126,13 @@ class ModelView(ListView[str]):
         else:
             return False
         return True
+
+
+def _offer_note(offer: Mapping[str, Any]) -> str:
+    """Window, prices and where the model is reached, as far as they are known."""
+    window, prices = offer.get("context_window"), [offer.get("price_input"), offer.get("price_output")]
+    known = [float(price) for price in prices if price]
+    parts = [f"{window // 1000}k" if window else ""]
+    parts.append(" / ".join(words.money(price) for price in known) if len(known) == len(prices) else "")
+    parts.append(str(offer.get("where", "")))
+    return "  ".join(part for part in parts if part)
