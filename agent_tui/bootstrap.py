@@ -145,6 +145,7 @@ async def _open_session(
 ) -> "tuple[SessionPlace, Session, tuple[str, ...]]":
     from agent_tui.engine.clock import SystemClock
     from agent_tui.engine.session import Session
+    from checkpoints.index import remove_unused
     from checkpoints.owner import OwnedError, Owner
     from checkpoints.salvage import open_or_salvage
 
@@ -154,6 +155,7 @@ async def _open_session(
     except OwnedError as error:
         raise SessionBusyError(str(error)) from error
     stack.callback(owner.release)
+    stack.callback(remove_unused, place)
     records, damage = await open_or_salvage(place.store)
     stack.push_async_callback(records.close)
     session = await Session.load(records, SystemClock())

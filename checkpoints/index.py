@@ -8,21 +8,22 @@ import os
 import secrets
 import shutil
 import sqlite3
+import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkpoints.owner import Holder, holder_of
+from checkpoints.owner import LOCK_NAME, Holder, OwnedError, Owner, holder_of
 
 STORE_NAME, ARTIFACTS_NAME, INDEX_NAME = "session.db", "artifacts", "index.db"
 MAX_TITLE_CHARS = 120
 
 _INDEX = """
-CREATE TABLE IF NOT EXISTS sessions (
+CREATE TABLE IF NOT EXISTS entries (
     id TEXT PRIMARY KEY, stamp TEXT NOT NULL, workspace TEXT NOT NULL, title TEXT NOT NULL,
     model TEXT NOT NULL, created_at REAL NOT NULL, updated_at REAL NOT NULL,
-    turns INTEGER NOT NULL, damage TEXT NOT NULL
+    turns INTEGER NOT NULL, damage TEXT NOT NULL, unused INTEGER NOT NULL
 ) WITHOUT ROWID;
 """
 # The few facts of a list, by their place in the stored form of events and items.
@@ -38,6 +39,13 @@ SELECT
        AND json_extract(body, '$.body.key') = 'title' ORDER BY seq DESC LIMIT 1),
   (SELECT min(at) FROM records), (SELECT max(at) FROM records)
 """
+# What a start leaves in which nothing was said: its opening and its end.
+_UNUSED = """
+SELECT NOT EXISTS (SELECT 1 FROM records WHERE kind = 'item'
+  OR json_extract(body, '$.body.type') NOT IN
+    ('SessionStarted', 'NoticeRaised', 'SettingChanged', 'SessionClosed'))
+"""
+UNUSED_AFTER_S = 60.0  # without a change: long after a start that still makes its parts
 
 
 class NoSessionError(Exception):
@@ -74,6 +82,7 @@ class SessionEntry:
     updated_at: float
     turns: int
     damage: str = ""  # why it cannot be read; the rest is then empty
+    unused: bool = False  # nothing was ever said in it
     owner: Holder | None = None  # the live process that has it open
 
 
@@ -118,6 +127,20 @@ def remove_session(place: SessionPlace) -> None:
     shutil.rmtree(place.directory)
 
 
+def remove_unused(place: SessionPlace) -> None:
+    """Delete a session in which nothing was ever said; the caller holds its owner. Others stay."""
+    if _holds_nothing_else(place) and _read_facts(place)[-1]:
+        with suppress(OSError):
+            shutil.rmtree(place.directory)
+
+
+def _holds_nothing_else(place: SessionPlace) -> bool:
+    """No output, and no store that was set aside for its damage."""
+    own = {STORE_NAME, f"{STORE_NAME}-wal", f"{STORE_NAME}-shm", LOCK_NAME, ARTIFACTS_NAME}
+    names = set(os.listdir(place.directory))
+    return names <= own and not (place.artifacts.is_dir() and os.listdir(place.artifacts))
+
+
 def places(state_dir: Path) -> Iterator[SessionPlace]:
     """Every session directory, in no order."""
     try:
@@ -130,16 +153,34 @@ def places(state_dir: Path) -> Iterator[SessionPlace]:
 
 
 def list_sessions(state_dir: Path, workspace: Path | None = None) -> list[SessionEntry]:
-    """Newest first; of one workspace, or of all. Never fails for one that is damaged."""
+    """Newest first; of one workspace, or of all. Never fails for one that is damaged.
+
+    Those in which nothing was said are left out, and taken away when a crash left them.
+    """
     found = list(places(state_dir))
     with closing(_open_index(state_dir)) as index, index:
-        known = {row[0]: row[1:] for row in index.execute("SELECT * FROM sessions")}
+        known = {row[0]: row[1:] for row in index.execute("SELECT * FROM entries")}
         entries = [_entry(index, place, known.get(place.id)) for place in found]
         gone = set(known) - {place.id for place in found}
-        index.executemany("DELETE FROM sessions WHERE id = ?", [(one,) for one in gone])
+        index.executemany("DELETE FROM entries WHERE id = ?", [(one,) for one in gone])
+    for entry in entries:
+        if entry.unused and entry.owner is None:
+            _sweep(SessionPlace(id=entry.id, directory=state_dir / "sessions" / entry.id))
+    entries = [entry for entry in entries if not entry.unused]
     if workspace is not None:
         entries = [entry for entry in entries if entry.workspace == str(workspace) or entry.damage]
     return sorted(entries, key=lambda entry: entry.updated_at, reverse=True)
+
+
+def _sweep(place: SessionPlace) -> None:
+    with suppress(OSError, OwnedError):  # gone, or open again
+        if time.time() - place.directory.stat().st_mtime < UNUSED_AFTER_S:
+            return
+        owner = Owner.take(place.directory)
+        try:
+            remove_unused(place)
+        finally:
+            owner.release()
 
 
 def _open_index(state_dir: Path) -> sqlite3.Connection:
@@ -149,7 +190,7 @@ def _open_index(state_dir: Path) -> sqlite3.Connection:
         try:
             index = sqlite3.connect(target, timeout=2)
             index.executescript(_INDEX)
-            index.execute("SELECT count(*) FROM sessions").fetchone()
+            index.execute("SELECT count(*) FROM entries").fetchone()
             return index
         except sqlite3.OperationalError:
             continue
@@ -163,11 +204,11 @@ def _entry(index: sqlite3.Connection, place: SessionPlace, known: tuple[object, 
     if known is None or known[0] != stamp:
         facts = _read_facts(place)
         index.execute(
-            "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (place.id, stamp, *facts)
+            "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (place.id, stamp, *facts)
         )
     else:
         facts = known[1:]
-    workspace, title, model, created_at, updated_at, turns, damage = facts
+    workspace, title, model, created_at, updated_at, turns, damage, unused = facts
     return SessionEntry(
         id=place.id,
         workspace=str(workspace),
@@ -177,6 +218,7 @@ def _entry(index: sqlite3.Connection, place: SessionPlace, known: tuple[object, 
         updated_at=float(str(updated_at)),
         turns=int(str(turns)),
         damage=str(damage),
+        unused=bool(unused),
         owner=holder_of(place.directory),
     )
 
@@ -194,17 +236,27 @@ def _stamp(store: Path) -> str:
 
 
 def _read_facts(place: SessionPlace) -> tuple[object, ...]:
-    """Workspace, title, model, created, updated, turns, damage."""
+    """Workspace, title, model, created, updated, turns, damage, unused."""
     if not place.store.exists():
-        return ("", "", "", 0.0, 0.0, 0, "it has no store")
+        return ("", "", "", 0.0, 0.0, 0, "it has no store", _holds_nothing_else(place))
     try:
         with closing(sqlite3.connect(place.store, timeout=2)) as store:
             store.execute("PRAGMA query_only=ON")
+            (unused,) = store.execute(_UNUSED).fetchone()
             first, said, turns, titled, created_at, updated_at = store.execute(_FACTS).fetchone()
             started = store.execute(
                 "SELECT json_extract(?, '$.body.workspace'), json_extract(?, '$.body.model')", (first, first)
             ).fetchone()
     except sqlite3.Error as error:
-        return ("", "", "", 0.0, place.store.stat().st_mtime, 0, str(error))
+        return ("", "", "", 0.0, place.store.stat().st_mtime, 0, str(error), False)
     title = " ".join(str(titled or said or "").split())[:MAX_TITLE_CHARS]
-    return (started[0] or "", title, started[1] or "", created_at or 0.0, updated_at or 0.0, turns, "")
+    return (
+        started[0] or "",
+        title,
+        started[1] or "",
+        created_at or 0.0,
+        updated_at or 0.0,
+        turns,
+        "",
+        unused,
+    )

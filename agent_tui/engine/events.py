@@ -370,6 +370,7 @@ class SessionClosed:
     """Last event of a process: nothing follows."""
 
     reason: str
+    kept: bool = True  # false: nothing was ever said, so there is nothing to come back to
 
 
 Body = (

@@ -167,6 +167,11 @@ class Fold:
     @property
     def task_status(self) -> TaskStatus | None:
         """State of the newest task."""
+    @property
+    def is_unused(self) -> bool:
+        """Whether nothing was ever said or run in it: there is nothing to come back to."""
+        return not (self.log or self.inputs or self.calls)
+
         found = self.states.of("task", self.task_id)
         return TaskStatus(found) if found is not None else None
 

@@ -208,7 +208,7 @@ class EngineRuntime:
         await self._ports.toolbox.close()
         await self._ports.checkpointer.close()
         await inbox.give_back(self._session, "the session was closed")
-        await self._session.settle(SessionClosed(reason=why))
+        await self._session.settle(SessionClosed(reason=why, kept=not self._session.fold.is_unused))
         await self._session.close()
 
     def _aside(self, work: Coroutine[None, None, None]) -> None:

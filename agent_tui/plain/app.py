@@ -52,6 +52,7 @@ class PlainApp:
         self._draft = ""
         self._commands = 0
         self._session_id = ""
+        self._is_kept = True
         self._running = False
         self._pending: set[str] = set()  # command ids of messages that are in no turn yet
         self._closed = asyncio.Event()
@@ -88,6 +89,7 @@ class PlainApp:
         async for event in self._engine.events():
             self._take(event)
             if isinstance(event.body, SessionClosed):
+                self._is_kept = event.body.kept
                 break
         self._closed.set()
         self._lines.set_aside()
@@ -296,7 +298,7 @@ class PlainApp:
         ]
 
     def _farewell(self) -> list[str]:
-        if not self._session_id or self._config.ephemeral:
+        if not self._session_id or self._config.ephemeral or not self._is_kept:
             return []
         return [
             "",

@@ -57,7 +57,7 @@ def on_terminal(app: "AgentApp", descriptor: int) -> int:
         code = app.run(mouse=app.config.interface.get("mouse", "true") != "false")
     finally:
         app.guardian.dismiss()
-    leaving.write(app.session, is_kept=not app.config.ephemeral)
+    leaving.write(app.session, is_kept=app.session.is_kept and not app.config.ephemeral)
     if app.outside.next_arguments is not None and app.failure is None:
         outside.go_on(app.outside.next_arguments, app.config.workspace)
     if app.failure is not None:

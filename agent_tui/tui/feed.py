@@ -100,8 +100,9 @@ class Feed:
         information = body.level == "info"
         self.add(blocks.Notice(text=body.text, ended=body.level == "error", information=information))
 
-    def _closed(self, _: events.SessionClosed) -> None:
+    def _closed(self, body: events.SessionClosed) -> None:
         self.state.closed = True
+        self.state.is_kept = body.kept
 
     # --- input ---------------------------------------------------------------------------------
 

@@ -87,6 +87,7 @@ class State:
     ready: bool = False
     resumed_at: int = 0  # event at which this process continued a stored session
     closed: bool = False
+    is_kept: bool = True  # false once it was closed without a word said
     ended: EndReason | None = None  # of the last turn
     last_answer: str = ""
     first_checkpoint: str = ""  # newest one from before the last turn, what a rollback goes to

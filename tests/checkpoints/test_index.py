@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from checkpoints.index import (
     fork_session,
     list_sessions,
     remove_session,
+    remove_unused,
 )
 from checkpoints.owner import Owner
 from checkpoints.records import SessionRecords
@@ -89,3 +91,46 @@ async def test_a_copy_of_an_open_session_is_a_session_of_its_own(tmp_path: Path)
     owner.release()
     remove_session(place)
     assert [entry.id for entry in list_sessions(tmp_path)] == [copy.id]
+
+
+async def unused(state: Path) -> SessionPlace:
+    """A start in which nothing was said."""
+    place = create_session(state)
+    records = await SessionRecords.open(place.store)
+    started = SessionStarted(session_id=place.id, workspace="/w", model="fake/m")
+    await records.append([to_record(Event(seq=1, at=9.0, run_id="", body=started), 9.0)])
+    await records.close()
+    return place
+
+
+def long_ago(place: SessionPlace) -> None:
+    os.utime(place.directory, (1.0, 1.0))
+
+
+async def test_a_start_in_which_nothing_was_said_is_not_listed_and_goes_later(tmp_path: Path) -> None:
+    said, silent = await make(tmp_path, "x", 1.0), await unused(tmp_path)
+    assert [entry.id for entry in list_sessions(tmp_path)] == [said.id]
+    assert silent.directory.exists(), "it may have begun just now"
+    long_ago(silent)
+    owner = Owner.take(silent.directory)
+    long_ago(silent)
+    list_sessions(tmp_path)
+    assert silent.directory.exists(), "a live process has it open"
+    owner.release()
+    long_ago(silent)
+    assert [entry.id for entry in list_sessions(tmp_path)] == [said.id]
+    assert not silent.directory.exists()
+
+
+async def test_a_directory_without_a_store_goes_only_when_nothing_else_is_in_it(tmp_path: Path) -> None:
+    made, lost, aside = create_session(tmp_path), create_session(tmp_path), await unused(tmp_path)
+    (lost.artifacts / "c1.1.out").write_text("output")
+    (aside.directory / "session.db.damaged").write_text("what could not be read")
+    for place in (made, lost, aside):
+        long_ago(place)
+    listed = {entry.id: entry.damage for entry in list_sessions(tmp_path)}
+    assert listed == {lost.id: "it has no store"}
+    assert [place.directory.exists() for place in (made, lost, aside)] == [False, True, True]
+    for place in (lost, aside):
+        remove_unused(place)
+        assert place.directory.exists()

@@ -8,6 +8,7 @@ import struct
 import termios
 import time
 from types import TracebackType
+from typing import Self
 
 from tests.program import Program, command
 
@@ -28,7 +29,7 @@ class Terminal:
             line = [*command(*program.hidden), *argv]
             os.execvpe(line[0], line, program.environ | environ)
 
-    def __enter__(self) -> "Terminal":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
