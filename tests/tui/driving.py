@@ -1,11 +1,15 @@
 """Drives the app without a terminal: keys in, the screen as text out."""
 
+import asyncio
+import unicodedata
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from textual import events as toolkit
+from textual.keys import REPLACED_KEYS, _character_to_key, _get_unicode_name_from_key
 from textual.pilot import Pilot
 
 from agent_tui.engine import commands
@@ -15,6 +19,7 @@ from agent_tui.tui.clock import Clock
 from tests.tui import scenes
 from tests.tui.fake_engine import FakeEngine, Play
 
+ROUNDS = 3  # looks in a row at which nothing was left to do
 NOW = 1_007.0  # seven seconds after every event of a `FakeEngine`
 
 
@@ -41,18 +46,37 @@ class Driven:
     clock: FakeClock
 
     async def settle(self) -> None:
-        """Until every event is on the screen."""
-        for _ in range(400):
-            await self.pilot.pause()
-            if self.engine.is_quiet and not self.app.is_behind:
-                await self.pilot.pause()
+        """Until every event is on the screen.
+
+        The toolkit's own waits look at the processor's time, 20 ms a look, which is most of a test's time.
+        """
+        rounds = 0
+        for _ in range(2_000):
+            await self.pilot._wait_for_screen()
+            rounds = rounds + 1 if self._is_idle else 0
+            if rounds == ROUNDS:
+                self.app.screen._on_timer_update()
                 return
-            await self.pilot.pause(0.005)
+            await asyncio.sleep(0 if rounds else 0.002)
         raise AssertionError("the screen never settled")
+
+    @property
+    def _is_idle(self) -> bool:
+        busy = [worker for worker in self.app.workers if not worker.is_finished]
+        return self.engine.is_quiet and not self.app.is_behind and len(busy) <= 1  # the one reads events
 
     async def press(self, *keys: str) -> None:
         for key in keys:
-            await self.pilot.press(key)
+            name = _character_to_key(key) if len(key) == 1 and not key.isalnum() else key
+            event = toolkit.Key(name, _character(name))
+            event.set_sender(self.app)
+            driver = self.app._driver
+            assert driver is not None
+            driver.send_message(event)
+            await self.settle()
+
+    async def resize(self, columns: int, rows: int) -> None:
+        await self.pilot.resize_terminal(columns, rows)
         await self.settle()
 
     async def type(self, text: str) -> None:
@@ -69,6 +93,14 @@ class Driven:
         """The rows, blanks at the right cut off."""
         strips = self.app.screen._compositor.render_strips()
         return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+
+
+def _character(key: str) -> str | None:
+    """What the key types, as the toolkit's parser of a terminal would have it."""
+    try:
+        return unicodedata.lookup(_get_unicode_name_from_key(REPLACED_KEYS.get(key, key)))
+    except KeyError:
+        return key if len(key) == 1 else None
 
 
 _KEYS = {
