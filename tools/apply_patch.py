@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sandbox.policy import Policy
 from tools.command_line.keys import path_key
 from tools.descriptions import description
-from tools.patch.commit import commit
 from tools.patch.grammar import PatchError, Section, parse
-from tools.patch.plan import Change, Planner
 from tools.paths import Need, name_of, place_of, shown, writing_need
 from tools.threads import in_thread
 from tools.types import (
@@ -26,6 +25,9 @@ from tools.types import (
     WrittenPath,
 )
 from tools.versions import Versions, sha256
+
+if TYPE_CHECKING:
+    from tools.patch.plan import Change
 
 TIMEOUT_S = 60.0  # writing takes milliseconds; longer is a file system that hangs
 _PARAMETERS = {
@@ -90,8 +92,10 @@ class ApplyPatch:
             files=files,
         )
 
-    def _plan(self, arguments: Arguments, policy: Policy, *, learn: bool = False) -> list[Change]:
+    def _plan(self, arguments: Arguments, policy: Policy, *, learn: bool = False) -> "list[Change]":
         """What it would do now. Raises `PatchError`."""
+        from tools.patch.plan import Planner
+
         planner = Planner(policy, self._versions, learn=learn)
         if "patch" not in arguments:
             every = arguments.get("all", False)
@@ -126,6 +130,8 @@ class ApplyPatch:
             return Outcome(status=OutcomeStatus.OUTCOME_UNKNOWN, text=text)
 
     def _run(self, invocation: Invocation) -> Outcome:
+        from tools.patch.commit import commit
+
         policy = invocation.policy
         try:
             changes = self._plan(invocation.arguments, policy, learn=True)
@@ -143,7 +149,7 @@ class ApplyPatch:
             written=written,
         )
 
-    def _learn(self, change: Change) -> None:
+    def _learn(self, change: "Change") -> None:
         if change.moved_from is not None:
             self._versions.forget(change.moved_from)
         if change.after is None:
@@ -171,7 +177,7 @@ def _paths_of(section: Section, policy: Policy) -> Sequence[Path]:
     return paths
 
 
-def _check_allowed(changes: Sequence[Change], policy: Policy) -> None:
+def _check_allowed(changes: "Sequence[Change]", policy: Policy) -> None:
     """What the gate was told may have moved since: links, for example."""
     for change in changes:
         for path in filter(None, (change.path, change.moved_from)):
@@ -188,7 +194,7 @@ def _shown(arguments: Arguments) -> str:
     return f"{arguments['path']}{every}\n--- old\n{arguments['old']}\n--- new\n{arguments['new']}"
 
 
-def _hashes(change: Change, policy: Policy) -> list[tuple[str, tuple[str, str]]]:
+def _hashes(change: "Change", policy: Policy) -> list[tuple[str, tuple[str, str]]]:
     before = sha256(change.before.data) if change.before else ""
     after = sha256(change.after.data) if change.after else ""
     if change.moved_from is None:
@@ -196,7 +202,7 @@ def _hashes(change: Change, policy: Policy) -> list[tuple[str, tuple[str, str]]]
     return [(shown(change.moved_from, policy), (before, "")), (shown(change.path, policy), ("", after))]
 
 
-def _written(change: Change, policy: Policy) -> WrittenPath:
+def _written(change: "Change", policy: Policy) -> WrittenPath:
     difference = change.difference(policy)
     return WrittenPath(
         path=shown(change.path, policy),

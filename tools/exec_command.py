@@ -8,13 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sandbox.errors import SandboxError
-from sandbox.launch import spawn
 from sandbox.policy import Policy
 from sandbox.probe import ProbeResult
 from sandbox.running import Running
 from sandbox.shared_network import SharedNetwork
-from tools.command_line.assess import assess_command
-from tools.command_line.display import make_visible
 from tools.command_result import Place, budget_bytes, outcome_of
 from tools.descriptions import description
 from tools.output.collector import Collector
@@ -127,6 +124,9 @@ class ExecCommand:
 
     def assess(self, arguments: Arguments, policy: Policy) -> Assessment:
         """As the parser of command lines sees it."""
+        from tools.command_line.assess import assess_command
+        from tools.command_line.display import make_visible
+
         wanted = Grant(arguments.get("needs", Grant.NONE))
         path = arguments.get("needs_path", "")
         assessment = assess_command(
@@ -201,6 +201,8 @@ class ExecCommand:
         )
 
     async def _spawn(self, arguments: Arguments, policy: Policy, cwd: Path) -> Running:
+        from sandbox.launch import spawn
+
         # the command travels as an argument: a terminal would echo, cut and interpret it
         shell = ["/bin/bash", "-lc" if arguments.get("login") else "-c", arguments["cmd"]]
         return await spawn(
