@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from context.items import Item, ToolSchema
-from context.units import read_log
+from context.units import LogReader, read_log
 from context.view import View
 
 
@@ -49,11 +49,14 @@ def system_text(where: Surroundings) -> str:
     )
 
 
-def build_view(log: Sequence[Item], *, system: str, project: str, tools: Sequence[ToolSchema]) -> View:
+def build_view(
+    log: Sequence[Item] | LogReader, *, system: str, project: str, tools: Sequence[ToolSchema]
+) -> View:
     """What is sent to the model, computed from the log alone."""
+    reading = log.read() if isinstance(log, LogReader) else read_log(log)
     return View(
         system=system,
         tools=tuple(sorted(tools, key=lambda tool: tool.name)),
         project=project,
-        units=read_log(log).units,
+        units=reading.units,
     )

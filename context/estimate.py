@@ -132,11 +132,18 @@ class Meter:
         self.factor = factor
         self._cache: dict[tuple[str, ...], tuple[Unit, int]] = {}
         self._fixed: tuple[tuple[str, str, tuple[ToolSchema, ...]], int] | None = None
-        self._anchor: tuple[tuple[str, ...], int, int] | None = None  # last id's units, raw, real
+        self._counted: tuple[tuple[Unit, ...], int] = ((), 0)  # units of a view before its last, their sum
+        self._anchor: tuple[tuple[Unit, ...], int, int] | None = None  # units, raw, real
 
     def raw(self, view: View) -> int:
-        """Uncorrected estimate of a whole view; a unit is counted once in its life."""
-        return self._fixed_tokens(view) + sum(self.unit(unit) for unit in view.units)
+        """Uncorrected estimate of a whole view; a view that goes on from the one before it costs
+        only what is new in it."""
+        units, known, total = view.units, *self._counted
+        if len(units) <= len(known) or units[: len(known)] != known:  # compares by identity first
+            known, total = (), 0
+        total += sum(self.unit(unit) for unit in units[len(known) : -1])
+        self._counted = (units[:-1], total)
+        return self.fixed(view) + total + sum(self.unit(unit) for unit in units[-1:])
 
     def unit(self, unit: Unit) -> int:
         """Uncorrected estimate of one unit, remembered while the unit stays the same."""
@@ -152,8 +159,8 @@ class Meter:
         """Best estimate of the prompt tokens of a view."""
         raw = self.raw(view)
         if self._anchor is not None:
-            ids, anchor_raw, real = self._anchor
-            if raw >= anchor_raw and self._prefix(view, len(ids)) == ids:
+            units, anchor_raw, real = self._anchor
+            if raw >= anchor_raw and _goes_on(view.units, units):
                 return real + round((raw - anchor_raw) * self.factor)
         return round(raw * self.factor)
 
@@ -165,7 +172,7 @@ class Meter:
         low, high = FACTOR_RANGE
         seen = min(high, max(low, real / raw))
         self.factor = min(high, max(low, (1 - _FACTOR_WEIGHT) * self.factor + _FACTOR_WEIGHT * seen))
-        self._anchor = (self._prefix(view, len(view.units)), raw, real)
+        self._anchor = (view.units, raw, real)
 
     def recall(self, view: View, responses: Collection[str]) -> None:
         """Learn after a resume from what the log holds: the prompt size reported with the newest of
@@ -205,13 +212,20 @@ class Meter:
             results=scaled(results),
         )
 
-    @staticmethod
-    def _prefix(view: View, count: int) -> tuple[str, ...]:
-        return tuple(item_ids(unit)[0] for unit in view.units[:count])
-
-    def _fixed_tokens(self, view: View) -> int:
+    def fixed(self, view: View) -> int:
+        """Uncorrected estimate of system, project instructions and tools."""
         key = (view.system, view.project, view.tools)
         if self._fixed is None or self._fixed[0] != key:
             total = text_tokens(view.system) + text_tokens(view.project) + tools_tokens(view.tools)
             self._fixed = (key, total)
         return self._fixed[1]
+
+
+def _goes_on(units: tuple[Unit, ...], earlier: tuple[Unit, ...]) -> bool:
+    """Whether a view begins with the units of an earlier one; the last may have got notices since."""
+    last = len(earlier) - 1
+    if last < 0:
+        return True
+    if len(units) <= last or units[:last] != earlier[:last]:
+        return False
+    return item_ids(units[last])[0] == item_ids(earlier[last])[0]

@@ -1,7 +1,7 @@
 """Groups the visible items of a log into protocol units (design a.1-a.3).
 
-A pure function of the log. Hidden items, replaced texts and the place of the summary follow from
-the compaction and rollback records alone.
+A function of the log alone, whether it is read at once or as it grows. Hidden items, replaced texts
+and the place of the summary follow from the compaction and rollback records.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,6 +22,7 @@ from context.items import (
 from context.view import ExchangeUnit, FinalUnit, NoticeUnit, SummaryUnit, Unit, UserUnit
 
 R = TypeVar("R", RollbackItem, CompactionItem)
+RECORDS = (CompactionItem, RollbackItem)  # what changes the place or text of items before it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,38 +77,91 @@ def _fold(active: dict[str, R], record: R) -> None:
 
 @dataclass(slots=True)
 class _Open:
-    """A unit under construction; `results` by call id."""
+    """A unit that may still grow; `results` by call id."""
 
     item: UserItem | ResponseItem | NoticeItem
+    place: int  # among all units
     results: dict[str, ResultItem] = field(default_factory=dict)
     notices: list[NoticeItem] = field(default_factory=list)
 
 
-def read_log(log: Sequence[Item]) -> Reading:
-    """Group the visible items; O(n). Results are matched inside their own unit, never across it."""
-    seen = visibility_of(log)
-    opened: list[_Open] = []
-    responses: dict[str, _Open] = {}
-    orphans: list[str] = []
-    for item in log:
-        if item.id in seen.hidden or isinstance(item, CompactionItem | RollbackItem):
-            continue
+class LogReader:
+    """Reads a log that only grows: each `read` takes in what was appended since the one before.
+
+    A compaction or rollback record changes what was visible, so that everything is read again then.
+    Results are matched inside their own unit, never across it.
+    """
+
+    def __init__(self, log: Sequence[Item]) -> None:
+        self._log = log
+        self._begin()
+
+    def _begin(self) -> None:
+        """Forget everything but the log."""
+        self._seen = visibility_of(self._log)
+        self._place = 0  # how much of the log was taken in
+        self._opened: list[_Open] = []
+        self._closed: list[Unit | None] = []  # by the place of the unit; None: a result is missing
+        self._changed: set[int] = set()  # units to close anew
+        self._incomplete: list[int] = []
+        self._responses: dict[str, _Open] = {}
+        self._orphans: list[str] = []
+        self._reading: Reading | None = None
+        found = self._seen.summary
+        self._summary = (SummaryUnit(id=found.id, text=found.text),) if found and found.text else ()
+
+    def read(self) -> Reading:
+        """The units of the whole log; costs what is new, whatever the length of the log."""
+        if self._reading is not None and self._place == len(self._log):
+            return self._reading
+        if any(isinstance(item, RECORDS) for item in self._log[self._place :]):
+            self._begin()
+        for item in self._log[self._place :]:
+            self._take(item)
+        self._place = len(self._log)
+        for place in self._changed:
+            self._closed[place] = _close(self._opened[place], self._seen)
+        self._incomplete = sorted(
+            place for place in {*self._incomplete, *self._changed} if self._closed[place] is None
+        )
+        self._changed.clear()
+        self._reading = self._read()
+        return self._reading
+
+    def _take(self, item: Item) -> None:
+        if item.id in self._seen.hidden or isinstance(item, CompactionItem | RollbackItem):
+            return
         if isinstance(item, ResultItem):
-            unit = responses.get(item.response_item_id)
+            unit = self._responses.get(item.response_item_id)
             if unit is None or not _accept(unit, item):
-                orphans.append(item.id)
-        elif isinstance(item, NoticeItem) and not item.sticky and opened:
-            opened[-1].notices.append(item)
+                self._orphans.append(item.id)
+            else:
+                self._changed.add(unit.place)
+        elif isinstance(item, NoticeItem) and not item.sticky and self._opened:
+            self._opened[-1].notices.append(item)
+            self._changed.add(self._opened[-1].place)
         else:
-            opened.append(_Open(item))
-            if isinstance(item, ResponseItem):
-                responses[item.id] = opened[-1]
-    closed = [_close(unit, seen) for unit in opened]
-    incomplete = tuple(unit.item.id for unit, done in zip(opened, closed, strict=True) if done is None)
-    units = tuple(unit for unit in closed if unit is not None)
-    if seen.summary is not None and seen.summary.text:
-        units = (SummaryUnit(id=seen.summary.id, text=seen.summary.text), *units)
-    return Reading(units=units, orphans=tuple(orphans), incomplete=incomplete)
+            self._open(item)
+
+    def _open(self, item: UserItem | ResponseItem | NoticeItem) -> None:
+        unit = _Open(item, place=len(self._opened))
+        self._opened.append(unit)
+        self._closed.append(None)
+        self._changed.add(unit.place)
+        if isinstance(item, ResponseItem):
+            self._responses[item.id] = unit
+
+    def _read(self) -> Reading:
+        return Reading(
+            units=(*self._summary, *(unit for unit in self._closed if unit is not None)),
+            orphans=tuple(self._orphans),
+            incomplete=tuple(self._opened[place].item.id for place in self._incomplete),
+        )
+
+
+def read_log(log: Sequence[Item]) -> Reading:
+    """Group the visible items; O(n)."""
+    return LogReader(log).read()
 
 
 def units_of(log: Sequence[Item]) -> tuple[Unit, ...]:

@@ -139,10 +139,9 @@ class Compactor:
 
     def _floor_tokens(self) -> int:
         """Tokens of system, tools, project and the newest message of the person: no epoch hides them."""
-        view = self._view()
-        newest = [unit for unit in view.units if isinstance(unit, UserUnit)][-1:]
-        meter = self._scope.meter
-        return round(meter.raw(replace(view, units=tuple(newest))) * meter.factor)
+        view, meter = self._view(), self._scope.meter
+        newest = next((unit for unit in reversed(view.units) if isinstance(unit, UserUnit)), None)
+        return round((meter.fixed(view) + (meter.unit(newest) if newest else 0)) * meter.factor)
 
     def _parts(self) -> list[tuple[str, int]]:
         """What fills the view, biggest first."""

@@ -48,7 +48,8 @@ from agent_tui.engine.types import Decision, EndReason, TaskStatus
 from checkpoints.types import Checkpoint, FileChange, Phase
 from context.facts import CallFact
 from context.guard import Guard
-from context.items import Item, NoticeItem, ResultItem, Usage
+from context.items import CompactionItem, Item, NoticeItem, ResultItem, Usage
+from context.units import LogReader
 from tools.types import Outcome, Spawned
 
 TERMINALS_NOTICE = "Live terminals: "
@@ -114,6 +115,8 @@ class Fold:
 
     def __init__(self) -> None:
         self.log: list[Item] = []
+        self.reader = LogReader(self.log)  # the units of it
+        self.epoch = ""  # the newest compaction record
         self.states = States()
         self.first: SessionStarted | None = None
         self.base_url = ""  # the newest that was given with the session's model
@@ -165,13 +168,13 @@ class Fold:
         return self.run is not None and self.run.state is RunState.OPEN
 
     @property
-    def task_status(self) -> TaskStatus | None:
-        """State of the newest task."""
-    @property
     def is_unused(self) -> bool:
         """Whether nothing was ever said or run in it: there is nothing to come back to."""
         return not (self.log or self.inputs or self.calls)
 
+    @property
+    def task_status(self) -> TaskStatus | None:
+        """State of the newest task."""
         found = self.states.of("task", self.task_id)
         return TaskStatus(found) if found is not None else None
 
@@ -184,6 +187,8 @@ class Fold:
         """Append an item to the log."""
         self.states.apply(item)
         self.log.append(item)
+        if isinstance(item, CompactionItem):
+            self.epoch = item.id
         if isinstance(item, NoticeItem) and item.text.startswith(TERMINALS_NOTICE):
             self.told_terminals = item.text
         if isinstance(item, ResultItem) and (call := self.calls.get(item.call_id)):
@@ -288,7 +293,7 @@ class Fold:
         elif body.outcome.status not in NOT_RUN:
             self.unavailable = 0
         self.guard = self.guard.after_call(body.call_id, self.facts[body.call_id].key)
-        if self.run is not None:
+        if self.run is not None and body.changes:
             self.run.changes = merge_changes((*self.run.changes, *body.changes))
 
     def _note_check(self, fact: CallFact) -> None:

@@ -27,7 +27,7 @@ def view_of(scope: Scope) -> View:
     """What a request would hold now."""
     fold = scope.session.fold
     return build_view(
-        fold.log,
+        fold.reader,
         system=fold.first.system if fold.first else "",
         project=fold.project,
         tools=tool_schemas(scope.ports.toolbox),

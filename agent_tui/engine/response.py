@@ -19,7 +19,6 @@ from agent_tui.models.base import Completed, ErrorKind, ModelError, cost_usd
 from context.estimate import text_tokens
 from context.items import (
     CallPart,
-    CompactionItem,
     ModelOrigin,
     Part,
     ReasoningPart,
@@ -117,9 +116,8 @@ class Responder:
 
     async def _begin_step(self) -> str:
         number = self._session.fold.steps + 1
-        log = self._session.fold.log
-        epoch = next((item.id for item in reversed(log) if isinstance(item, CompactionItem)), "")
-        await self._session.commit(StepStarted(step_id=f"s{number}", number=number, view_id=epoch))
+        view_id = self._session.fold.epoch
+        await self._session.commit(StepStarted(step_id=f"s{number}", number=number, view_id=view_id))
         self._session.show(StatusChanged(activity="thinking"))
         return f"s{number}"
 
