@@ -7,7 +7,7 @@ in and before any reader sees it. `show` is for display only.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from agent_tui.engine.events import Body, Event, TurnEnded, TurnStarted
+from agent_tui.engine.events import Body, Event, SessionStarted, TurnEnded, TurnStarted
 from agent_tui.engine.fold import Fold
 from agent_tui.engine.hub import Hub, Reader
 from agent_tui.engine.log import EVENT, from_record, to_record
@@ -133,7 +133,9 @@ class Session:
     def _event(self, body: Body, cause: str) -> Event:
         self._seq += 1
         run = body.run_id if isinstance(body, TurnStarted | TurnEnded) else ""
-        if not run and self.fold.is_running and self.fold.run is not None:
+        if isinstance(body, SessionStarted):
+            run = f"{body.session_id}.{self.fold.runs + 1}"  # the one that comes
+        elif not run and self.fold.is_running and self.fold.run is not None:
             run = self.fold.run.id
         return Event(seq=self._seq, at=self.clock.now(), run_id=run, body=body, cause=cause)
 

@@ -58,6 +58,7 @@ class JsonLines:
 
     def __init__(self) -> None:
         self._seq = 0
+        self._run = ""
         self._calls: dict[str, CallProposed] = {}
         self._inputs: dict[str, InputAccepted] = {}
         self._approvals: dict[str, ApprovalAsked] = {}
@@ -66,15 +67,16 @@ class JsonLines:
     def lines(self, event: Event) -> Iterator[str]:
         """The lines of one event, without their newline; none for what is only for display."""
         for body in self._map(event):
-            yield self._line(body, event.at, event.run_id)
+            self._run = event.run_id or self._run  # between runs: the newest one
+            yield self._line(body, event.at)
 
     def error(self, message: str, at: float) -> str:
         """A line for a failure outside the engine, such as a command that cannot be read."""
-        return self._line({"type": "error", "message": message}, at, "")
+        return self._line({"type": "error", "message": message}, at)
 
-    def _line(self, body: Json, at: float, run_id: str) -> str:
+    def _line(self, body: Json, at: float) -> str:
         self._seq += 1
-        body |= {"seq": self._seq, "ts": at, "run_id": run_id, "schema": SCHEMA}
+        body |= {"seq": self._seq, "ts": at, "run_id": self._run, "schema": SCHEMA}
         text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", errors="backslashreplace").decode("utf-8")
 

@@ -54,6 +54,7 @@ def test_a_failing_test_is_made_to_pass(program: Program, model_server: ModelSer
         "turn.completed",
     ]
     assert [event["seq"] for event in found] == list(range(1, len(found) + 1))
+    assert {event["run_id"] for event in found} == {f"{found[0]['thread_id']}.1"}
     commands = items(found, "command_execution")
     assert [(item["command"], item["exit_code"], item["status"]) for item in commands] == [
         (project.CHECK, 1, "failed"),

@@ -48,3 +48,4 @@ def test_the_newest_session_is_the_newest_in_which_something_was_said(
     again = program.run("exec", "--json", "--last", "again")
     assert again.code == 0, again.err
     assert json.loads(again.out.splitlines()[0])["thread_id"] == session
+    assert {json.loads(line)["run_id"] for line in again.out.splitlines()} == {f"{session}.2"}
