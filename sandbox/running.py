@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,9 @@ TERMINATE_GRACE_S = 3.0
 _POPULATION_CHECKS_S = (0.0, 0.002, 0.01, 0.05)  # then every quarter of a second
 _POPULATION_INTERVAL_S = 0.25
 _LEAVE_INTERVAL_S = 0.0005
+_STATUS = re.compile(rb"(?P<word>up|pid|exit)(?: (?P<number>\d{1,10}))?")
+_LONGEST_STATUS = 64
+_INTERFERED = "the command interfered with its sandbox and was killed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +72,7 @@ class Running:
         self._ended: asyncio.Future[None] = self._loop.create_future()
         self._finishing: asyncio.Task[None] | None = None
         self._outer_alive = True
+        self._is_up = False
         self._named: asyncio.Future[None] = self._loop.create_future()
         self._text = b""
         self._loop.add_reader(channels.status, self._read_status)
@@ -173,20 +178,35 @@ class Running:
             data = os.read(self._channels.status, 4096)
         except BlockingIOError:  # asked at the end, while another process is still letting go of it
             return
-        self._text += data
-        while b"\n" in self._text:
-            line, _, self._text = self._text.partition(b"\n")
-            word, _, number = line.partition(b" ")
-            if word == b"up":
-                self._let_run()
-            elif word == b"pid":
-                self.process_group = int(number)
-                self._named.set_result(None)
-            elif word == b"exit" and not self._exit.done():
-                self._exit.set_result(Exit.of(int(number)))
-                self._check_population(0)
+        *lines, self._text = (self._text + data).split(b"\n")
+        if not all(map(self._take_status, lines)) or len(self._text) > _LONGEST_STATUS:
+            self._text = b""
+            self.limit_hit = _INTERFERED
+            self.kill()
         if not data:
             self._loop.remove_reader(self._channels.status)
+
+    def _take_status(self, line: bytes) -> bool:
+        """Follow one line; False for one that nobody of ours writes at this point. A sandboxed
+        command can open the pipe through `/proc`, so no line of it may steer anything outside."""
+        found = _STATUS.fullmatch(line)
+        if found is None:
+            return False
+        word, number = found["word"], int(found["number"] or 0)
+        if word == b"up":
+            known, self._is_up = self._is_up, True
+            if not known:
+                self._let_run()
+            return self._sandboxed and not known
+        if word == b"pid":
+            if self._sandboxed or self._named.done():
+                return False
+            self.process_group = number
+            self._named.set_result(None)
+        elif not self._exit.done():
+            self._exit.set_result(Exit.of(number))
+            self._check_population(0)
+        return True
 
     def _let_run(self) -> None:
         """Let the command run once pid 1 has tied its life to ours, which bwrap does just before it
