@@ -25,8 +25,8 @@ from context.repo_map import (
     is_source,
 )
 from sandbox.policy import Policy
-from tools.command_result import budget_bytes
 from tools.ignoring import Walk
+from tools.output.window import budget_bytes
 from tools.paths import place_of, reading_need, shown
 from tools.reads import assess_read, read_in_thread, refused
 from tools.threads import in_thread

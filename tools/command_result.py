@@ -7,11 +7,8 @@ from sandbox.denials import find
 from sandbox.policy import Policy
 from tools.output.collector import Taken
 from tools.output.report import count, duration, output_text
-from tools.output.window import BYTES_PER_TOKEN
 from tools.terminal import Ending, Terminal
 from tools.types import Grant, Outcome, OutcomeStatus
-
-_MIN_BUDGET_BYTES = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,12 +17,6 @@ class Place:
 
     policy: Policy
     cwd: Path
-
-
-def budget_bytes(max_output_tokens: int, wanted: int | None = None) -> int:
-    """The bytes one result may show; the model may ask for fewer tokens than it could have."""
-    tokens = min(max_output_tokens, wanted or max_output_tokens)
-    return max(_MIN_BUDGET_BYTES, tokens * BYTES_PER_TOKEN)
 
 
 def outcome_of(

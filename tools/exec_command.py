@@ -6,18 +6,16 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sandbox.errors import SandboxError
 from sandbox.policy import Policy
 from sandbox.probe import ProbeResult
-from sandbox.running import Running
 from sandbox.shared_network import SharedNetwork
-from tools.command_result import Place, budget_bytes, outcome_of
 from tools.descriptions import description
-from tools.output.collector import Collector
 from tools.output.spool import Budget, Spool
+from tools.output.window import budget_bytes
 from tools.paths import place_of
-from tools.terminal import Terminal
 from tools.terminals import MAX_LIVE, Terminals
 from tools.types import (
     Arguments,
@@ -30,6 +28,10 @@ from tools.types import (
     Spawned,
     ToolSpec,
 )
+
+if TYPE_CHECKING:
+    from sandbox.running import Running
+    from tools.terminal import Terminal
 
 DEFAULT_YIELD_MS = 10_000
 MIN_YIELD_MS, MAX_YIELD_MS = 250, 30_000
@@ -162,6 +164,10 @@ class ExecCommand:
             terminals.release()
 
     async def _run(self, invocation: Invocation, sink: CallSink) -> Outcome:
+        from tools.command_result import Place, outcome_of
+        from tools.output.collector import Collector
+        from tools.terminal import Terminal
+
         arguments, policy = invocation.arguments, invocation.policy
         cwd = self._cwd(arguments, policy)
         if not cwd.is_dir():
@@ -200,7 +206,7 @@ class ExecCommand:
             place=Place(policy=policy, cwd=cwd),
         )
 
-    async def _spawn(self, arguments: Arguments, policy: Policy, cwd: Path) -> Running:
+    async def _spawn(self, arguments: Arguments, policy: Policy, cwd: Path) -> "Running":
         from sandbox.launch import spawn
 
         # the command travels as an argument: a terminal would echo, cut and interpret it
@@ -218,7 +224,7 @@ class ExecCommand:
             shared_network=self._room.shared_network,
         )
 
-    def _limit(self, terminal: Terminal, invocation: Invocation) -> None:
+    def _limit(self, terminal: "Terminal", invocation: Invocation) -> None:
         limits = [invocation.timeout_s, invocation.arguments.get("timeout_s")]
         given = [limit for limit in limits if limit is not None]
         if given:
@@ -230,7 +236,7 @@ class ExecCommand:
         return min(max(wanted, MIN_YIELD_MS), most) / 1000
 
 
-async def end_interrupted(terminal: Terminal) -> None:
+async def end_interrupted(terminal: "Terminal") -> None:
     """End a command whose call was cancelled; a second cancellation meanwhile kills it at once."""
     task = asyncio.current_task()
     assert task is not None
@@ -243,7 +249,7 @@ async def end_interrupted(terminal: Terminal) -> None:
         await terminal.gone.wait()
 
 
-def _identity(running: Running) -> Spawned:
+def _identity(running: "Running") -> Spawned:
     """bwrap leads a group of its own; everything inside dies with it."""
     return Spawned(
         pid=running.pid,

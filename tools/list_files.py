@@ -3,11 +3,10 @@
 from pathlib import Path
 
 from sandbox.policy import Policy
-from tools.command_result import budget_bytes
 from tools.descriptions import description
 from tools.ignoring import Found, Walk, glob_fault, matches_glob
 from tools.output.report import count
-from tools.output.window import size_of
+from tools.output.window import budget_bytes, size_of
 from tools.paths import place_of, reading_need, shown
 from tools.reads import assess_read, read_in_thread, refused
 from tools.types import Arguments, Assessment, CallSink, Invocation, Outcome, OutcomeStatus, ToolSpec

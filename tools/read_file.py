@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 from sandbox.policy import Policy
-from tools.command_result import budget_bytes
 from tools.descriptions import description
 from tools.output.report import count
+from tools.output.window import budget_bytes
 from tools.paths import place_of, reading_need, shown
 from tools.reading import Page, ReadError, Source, open_source, page_of, stored_output
 from tools.reads import assess_read, read_in_thread, refused

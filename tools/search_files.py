@@ -8,18 +8,18 @@ from pathlib import Path
 
 from sandbox.policy import Policy
 from sandbox.survey import is_env_file
-from tools.command_result import budget_bytes
 from tools.descriptions import description
 from tools.ignoring import glob_fault
 from tools.output.report import count
-from tools.output.window import size_of
-from tools.paths import place_of, reading_need, shown
+from tools.output.window import budget_bytes, size_of
+from tools.paths import own_places, place_of, reading_need, shown
 from tools.reads import assess_read, refused
 from tools.searching import TIME_LIMIT_S, Hit, Query, SearchError, search
 from tools.types import Arguments, Assessment, CallSink, Invocation, Outcome, OutcomeStatus, ToolSpec
 
 MAX_SHOWN = 500  # matching lines
 MAX_LINE_CHARS = 400
+MAX_NAMED = 5  # files that are named beside the lines
 _PARAMETERS = {
     "type": "object",
     "properties": {
@@ -48,10 +48,14 @@ class _Found:
     shown_matches: int = 0
     matches: int = 0
     is_full: bool = False
+    unread: list[str] = field(default_factory=list)  # what could not be read
     _last: tuple[str, int] = ("", 0)
 
     def add(self, hit: Hit) -> None:
-        """One more line."""
+        """One more line, or one thing that could not be read."""
+        if hit.kind == "unread":
+            self.unread.append(hit.path)
+            return
         if hit.kind == "match":
             self.matches += 1
             self.files[hit.path] = self.files.get(hit.path, 0) + 1
@@ -110,6 +114,9 @@ class SearchFiles:
             glob=arguments.get("glob", ""),
             ignore_case=arguments.get("ignore_case", False),
             context=arguments.get("context", 0),
+            leave_out=tuple(
+                own.relative_to(directory) for own in own_places(policy) if own.is_relative_to(directory)
+            ),
         )
         return await self._collect(query, invocation)
 
@@ -122,8 +129,6 @@ class SearchFiles:
         try:
             async for hit in search(query, self._find_ripgrep()):
                 path = query.directory / hit.path
-                if not _is_in_place(path):  # a link took the place of a directory meanwhile
-                    continue
                 if policy.mask_env_files and is_env_file(path.name) and path not in policy.readable:
                     masked.add(hit.path)
                     continue
@@ -133,11 +138,6 @@ class SearchFiles:
         except SearchError as error:
             return Outcome(status=OutcomeStatus.FAILED, text=f"Not searched: {error}")
         return _outcome(found, note, sorted(masked))
-
-
-def _is_in_place(path: Path) -> bool:
-    """Whether no link leads to it."""
-    return Path(os.path.realpath(path)) == path
 
 
 def _shortened(hit: Hit) -> str:
@@ -163,12 +163,15 @@ def _outcome(found: _Found, note: str, masked: list[str]) -> Outcome:
     if left_out:
         facts.append(f"{left_out:,} not shown: narrow it by `path`, `glob` or `files_only`")
     if masked:
-        facts.append(f"matches in {', '.join(masked[:5])} hidden, they may hold secrets")
+        facts.append(f"matches in {', '.join(masked[:MAX_NAMED])} hidden, they may hold secrets")
+    if found.unread:
+        named = ", ".join(found.unread[:MAX_NAMED])
+        facts.append(f"{len(found.unread):,} files or directories could not be read: {named}")
     if note:
         facts.append(note)
     return Outcome(
         status=OutcomeStatus.SUCCEEDED,
         text="\n".join([f"[{' · '.join(facts)}]", *lines]),
         data={"matches": found.matches, "files": len(found.files), "shown": found.shown_matches},
-        complete=not left_out and not note and not masked,
+        complete=not (left_out or note or masked or found.unread),
     )

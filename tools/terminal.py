@@ -17,7 +17,6 @@ GATHER_S = 0.005  # small reads are cleaned together: a terminal gives at most 4
 DRAIN_S = 0.1  # for output after the end of the command
 SILENCE_S = 0.25  # after new output: a prompt, or a pause worth reporting
 LIVE_INTERVAL_S = 0.05  # at most 20 displays a second
-MAX_WRITE_BYTES = 65_536
 _FULL = {errno.EAGAIN, errno.EWOULDBLOCK}
 
 

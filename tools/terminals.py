@@ -6,10 +6,12 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tools.terminal import Terminal
 from tools.types import TerminalNews
+
+if TYPE_CHECKING:
+    from tools.terminal import Terminal
 
 MAX_LIVE = 32
 MAX_ENDED = 64
@@ -26,7 +28,7 @@ class Entry:
     command: str
     ref: str
     started_at: float  # UTC seconds
-    terminal: Terminal | None = None  # None: lost with an earlier process
+    terminal: "Terminal | None" = None  # None: lost with an earlier process
     last_used: float = field(default_factory=time.monotonic)
     told_end: bool = False  # the model was given its exit state
     last_text: str = ""  # the end of what the model or a person saw of it
@@ -87,7 +89,7 @@ class Terminals:
         """The claim was used or is not needed."""
         self._starting -= 1
 
-    def add(self, terminal: Terminal, *, call_id: str, command: str, started_at: float) -> Entry:
+    def add(self, terminal: "Terminal", *, call_id: str, command: str, started_at: float) -> Entry:
         """Give a live command an id."""
         self._count += 1
         entry = Entry(

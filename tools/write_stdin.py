@@ -4,12 +4,12 @@ import asyncio
 import re
 import time
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from sandbox.policy import Policy
-from tools.command_result import budget_bytes, outcome_of
 from tools.descriptions import description
 from tools.output.report import count, duration
-from tools.terminal import MAX_WRITE_BYTES, Terminal
+from tools.output.window import budget_bytes
 from tools.terminals import Entry, Terminals
 from tools.types import (
     READS_NOTHING,
@@ -24,10 +24,14 @@ from tools.types import (
     ToolSpec,
 )
 
+if TYPE_CHECKING:
+    from tools.terminal import Terminal
+
 SIGNALS = ("INT", "TERM", "KILL", "HUP", "WINCH")
 DEFAULT_WRITE_MS, DEFAULT_POLL_MS = 1_000, 10_000
 MIN_WRITE_MS, MAX_WRITE_MS = 250, 30_000
 MIN_POLL_MS, MAX_POLL_MS = 5_000, 300_000
+MAX_WRITE_BYTES = 65_536
 _PARAMETERS = {
     "type": "object",
     "properties": {
@@ -109,7 +113,9 @@ class WriteStdin:
         text = f"There is no terminal `{terminal_id}`; live ones:\n{listed}"
         return Outcome(status=OutcomeStatus.FAILED, text=text)
 
-    async def _talk(self, entry: Entry, terminal: Terminal, invocation: Invocation) -> Outcome:
+    async def _talk(self, entry: Entry, terminal: "Terminal", invocation: Invocation) -> Outcome:
+        from tools.command_result import outcome_of
+
         arguments = invocation.arguments
         notes: list[str] = []
         begun = time.monotonic()
@@ -172,7 +178,7 @@ def _wait_s(arguments: Arguments) -> float:
     return min(max(wanted, least), most) / 1000
 
 
-async def _act(terminal: Terminal, arguments: Arguments, wait_s: float, notes: list[str]) -> None:
+async def _act(terminal: "Terminal", arguments: Arguments, wait_s: float, notes: list[str]) -> None:
     """Resize, type, end the input, signal: in this order; what was not possible becomes a note."""
     if "rows" in arguments:
         if terminal.tty:
@@ -206,7 +212,7 @@ def _lost(entry: Entry) -> Outcome:
     return Outcome(status=OutcomeStatus.FAILED, text=text, data={"state": "lost", "artifact": entry.ref})
 
 
-def _ended(entry: Entry, terminal: Terminal, arguments: Arguments) -> Outcome:
+def _ended(entry: Entry, terminal: "Terminal", arguments: Arguments) -> Outcome:
     """Its end was told already: the same state again; typing into it is an error."""
     end = terminal.exit
     how = "ended"

@@ -1,9 +1,12 @@
 """The text of a result: what a command came to, its output, and what was left out of it."""
 
-from tools.output.collector import Taken
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tools.output.collector import Taken
 
 
-def output_text(taken: Taken, ref: str) -> str:
+def output_text(taken: "Taken", ref: str) -> str:
     """The output as the model reads it; a cut is marked where it is, with the way to the rest."""
     if taken.binary is not None:
         binary = taken.binary

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 HEAD_SHARE = 0.4  # of the budget; the end gets the rest (design f.6)
 BYTES_PER_TOKEN = 4
+_MIN_BUDGET_BYTES = 400
 MAX_LISTED = 20  # error lines out of the omitted part
 LISTED_CHARS = 300
 _SLACK_BYTES = 65_536  # beyond the budget before the middle is let go
@@ -16,6 +17,12 @@ _ERROR_LINE = re.compile(
     r"|\bpanic(?:ked)?\b|\bTraceback\b|\bundefined (?:reference|symbol)\b)"
 )
 _MAX_CHECKS = 20_000  # lines looked at for one window: an output full of the word `mirror` stays cheap
+
+
+def budget_bytes(max_output_tokens: int, wanted: int | None = None) -> int:
+    """The bytes one result may show; the model may ask for fewer tokens than it could have."""
+    tokens = min(max_output_tokens, wanted or max_output_tokens)
+    return max(_MIN_BUDGET_BYTES, tokens * BYTES_PER_TOKEN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
