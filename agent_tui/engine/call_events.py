@@ -22,6 +22,7 @@ class CallProposed:
     arguments: str  # as sent
     shown: str = ""  # what a card names: command, paths, pattern
     by: Literal["model", "person", "contract"] = "model"  # only calls of the model are answered to it
+    to_model: bool = True  # False: the person keeps the output from the model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,14 +151,28 @@ class GrantRemoved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LimitFacts:
+    """The limit that a question is about: answered with an option, a number above `used`, or `none`."""
+
+    name: Literal["turns", "tools", "time", "tokens", "cost"]
+    used: float  # responses, calls, seconds, tokens or USD, like the two below
+    allowed: float
+    raised: float | None  # what the first option raises it to; None: it lifts a cost limit
+    step: int
+    state: str  # the last check and how much has changed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionAsked:
-    """`request_user_input`: answered by an `Answer` command with this id."""
+    """`request_user_input`, or a question of the runtime without a call: answered by an `Answer`
+    command with this id; with a `limit`, the answer that raises it is stored as `SettingChanged`."""
 
     question_id: str
     call_id: str
     text: str
     options: tuple[str, ...]
     free_text: bool
+    limit: LimitFacts | None = None  # the run stands at this limit and may go on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,13 +19,17 @@ WAIT_MS = 120_000  # longest wait of one look at a command
 By = Literal["person", "contract"]
 
 
-async def run_own(scope: Scope, wave: Wave, tool: str, arguments: Mapping[str, Any], by: By) -> Outcome:
+async def run_own(
+    scope: Scope, wave: Wave, tool: str, arguments: Mapping[str, Any], by: By, *, to_model: bool = True
+) -> Outcome:
     """Run one call of our own to its outcome. Raises StoppedError when a stop came before its start."""
     call_id = f"{by[0]}{scope.session.fold.own_calls + 1}"
     text = json.dumps(arguments)
     ready = prepare(scope.ports.toolbox, scope.ports.gate.policy(), call_id, tool, text)
     shown = str(arguments.get("cmd") or tool)
-    proposed = CallProposed(call_id=call_id, step_id="", tool=tool, arguments=text, shown=shown, by=by)
+    proposed = CallProposed(
+        call_id=call_id, step_id="", tool=tool, arguments=text, shown=shown, by=by, to_model=to_model
+    )
     if ready.answer is not None:
         await scope.session.commit(proposed, ended(ready, ready.answer))
         return ready.answer

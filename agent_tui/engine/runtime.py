@@ -43,6 +43,7 @@ from agent_tui.engine.events import (
 from agent_tui.engine.framing import view_of
 from agent_tui.engine.hub import Reader
 from agent_tui.engine.inspection import InspectionError, inspect
+from agent_tui.engine.limits import named_limits
 from agent_tui.engine.loop import Turn
 from agent_tui.engine.own_calls import run_own
 from agent_tui.engine.ports import Ports
@@ -138,11 +139,12 @@ class EngineRuntime:
         for asked, decided in session.fold.grants:
             self._ports.gate.restore(asked, decided)
         if session.fold.first is None:
-            await session.commit(self._first)
+            await session.commit(self._first, *named_limits(self._config, {}))
         else:
             kill_lost_terminals(session, self._first.boot_id)
             again = replace(self._first, resumed=True, system="", project="")
-            await session.commit(again, *crash_parts(session))
+            limits = named_limits(self._config, session.fold.settings)
+            await session.commit(again, *crash_parts(session), *limits)
             self._restore_settings()
             self._recall_sizes()
             await self._recovery.begin()
@@ -256,7 +258,8 @@ class EngineRuntime:
         scope = self._scope()
         try:
             wave = Wave(scope, Snapshots(scope), self._session.fold.steps)
-            outcome = await run_own(scope, wave, "exec_command", {"cmd": body.command}, "person")
+            own = {"cmd": body.command}
+            outcome = await run_own(scope, wave, "exec_command", own, "person", to_model=body.to_context)
             if body.to_context:
                 text = f"The user ran `{body.command}`:\n{outcome.text}"
                 await self._session.commit(NoticeItem(id=self._session.item_id("n"), text=text), cause=cause)

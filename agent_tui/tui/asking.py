@@ -1,8 +1,10 @@
 """Which question the prompt shows, and what happens with its answer."""
 
+import json
 from typing import TYPE_CHECKING
 
 from agent_tui.engine import commands, events
+from agent_tui.engine.types import Decision
 from agent_tui.safe_text import one_line
 from agent_tui.tui.forms.approval import ApprovalForm
 from agent_tui.tui.forms.form import Act, Form, Send
@@ -45,7 +47,10 @@ class Asking:
             self._current = opened[0].id
         index = next(index for index, each in enumerate(asked) if each.id == self._current)
         others = self._others(asked, index) if len(asked) > 1 else []
-        self._show(self._form(asked[index]), f"{index + 1} of {len(asked)}", others)
+        form = self._form(asked[index])
+        if isinstance(form, ApprovalForm):
+            form.waiting = sum(isinstance(each.event, events.ApprovalAsked) for each in opened)
+        self._show(form, f"{index + 1} of {len(asked)}", others)
 
     def _show(self, form: Form | None, position: str = "", others: list[Line] | None = None) -> None:
         prompt = self._app.prompt
@@ -74,7 +79,7 @@ class Asking:
             role = "muted" if each.answer else "text"
             spans = [
                 Span(mark, "accent"),
-                Span(f"{index + 1}  {state:<13} ", role),
+                Span(f"{index + 1}  {state:<14} ", role),
                 *untrusted(_named(each), role, strict=True),
             ]
             rows.append(clip(spans, self._app.size.width))
@@ -100,14 +105,25 @@ class Asking:
         if isinstance(effect, Act):
             self._act(effect.name)
             return
-        self._app.link.send(effect.body)
         body = effect.body
+        if isinstance(body, commands.Decide) and body.decision is Decision.DENY_AND_PAUSE:
+            self._deny_others(body.approval_id)
+        self._app.link.send(body)
         if isinstance(body, commands.Settle):
             self._app.feed.settled(body.question_id)
         elif isinstance(body, commands.Decide | commands.Answer):
             self._mark(body.approval_id if isinstance(body, commands.Decide) else body.question_id)
         self.update()
         self._app.draw_fixed()
+
+    def _deny_others(self, but: str) -> None:
+        """Esc denies all that wait, so that nothing of them is open in a paused run."""
+        for asked in self._app.session.open_questions:
+            event = asked.event
+            if isinstance(event, events.ApprovalAsked) and asked.id != but:
+                deny = commands.Decide(approval_id=asked.id, decision=Decision.DENY, digest=event.digest)
+                self._app.link.send(deny)
+                self._mark(asked.id)
 
     def _mark(self, question_id: str) -> None:
         """Answered here; the engine's event will put its own words in place of these."""
@@ -118,6 +134,10 @@ class Asking:
     def _act(self, name: str) -> None:
         if name == "full_view":
             self._app.acts.do("prompt_full_view")
+        elif name == "edit_patch":
+            self._edit_patch()
+        elif name == "lost_diff":
+            self._show_lost()
         elif name == "stay":
             self._leave = None
             self._show(None)
@@ -125,6 +145,27 @@ class Asking:
         elif name == "quit_now":
             self._leave = None
             self._app.acts.do("quit_now")
+
+    def _edit_patch(self) -> None:
+        """The patch in the external editor; it comes back as the arguments of the call, to run once."""
+        form = self._app.prompt.form
+        if not isinstance(form, ApprovalForm):
+            return
+        arguments = self._app.feed.calls.arguments(form.event.call_id)
+        patch = arguments.get("patch")
+        if not isinstance(patch, str):
+            self._app.say("this edit has no patch that could be edited", 4.0)
+            return
+        text = self._app.outside.edit(patch, suffix=".patch")
+        if text is not None and text.rstrip("\n") != patch.rstrip("\n"):
+            changed = json.dumps({**arguments, "patch": text + "\n"}, ensure_ascii=False)
+            self.answered(form.edited(changed))
+
+    def _show_lost(self) -> None:
+        form = self._app.prompt.form
+        if isinstance(form, LostForm):
+            lost = form.event.checkpoint_id
+            self._app.views.diff(f"since {lost}", {"checkpoint": lost}, before=lost, after="now")
 
     def leave(self) -> None:
         """Ask whether live terminals may be stopped."""

@@ -1,6 +1,8 @@
 """The tool cards: which block shows which call, and what each event changes in it."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from agent_tui.engine import events
 from agent_tui.engine.types import CallState
@@ -46,6 +48,15 @@ class Calls:
         found = self._cards.get(call_id)
         return found[1] if found else None
 
+    def arguments(self, call_id: str) -> Mapping[str, Any]:
+        """What the model gave to a call that has no outcome yet; empty when it is no JSON object."""
+        found = self._cards.get(call_id)
+        try:
+            data = json.loads(found[1].arguments) if found else {}
+        except (ValueError, RecursionError):
+            return {}
+        return data if isinstance(data, dict) else {}
+
     def live_cards(self) -> list[blocks.Card]:
         """Cards whose time counts."""
         cards = [card for card, call in self._cards.values() if call.state == "running"]
@@ -56,7 +67,8 @@ class Calls:
         shown = body.shown or shown_arguments(body.tool, body.arguments)
         call = blocks.Call(
             call_id=body.call_id, tool=body.tool, shown=shown, step_id=body.step_id,
-            by_person=body.by == "person",
+            by_person=body.by == "person", to_model=body.to_model,
+            arguments=body.arguments,
         )  # fmt: skip
         before = newest.calls[-1] if isinstance(newest, blocks.Card) else None
         same_step = before is not None and before.step_id == body.step_id and bool(body.step_id)
@@ -124,6 +136,14 @@ class Calls:
             call.detail = ""
         self._touch(card)
 
+    def answered(self, call_id: str, text: str | None) -> None:
+        """The person answered the question of a call, or left it."""
+        found = self._cards.get(call_id)
+        if found is not None:
+            found[1].feedback = "" if text is None else text
+            found[1].detail = "no answer" if text is None else ""
+            self._touch(found[0])
+
     def ended(self, body: events.CallEnded) -> None:
         """The final outcome."""
         found = self._cards.pop(body.call_id, None)
@@ -134,7 +154,7 @@ class Calls:
         outcome = body.outcome
         call.state = outcome.status.value
         call.detail = _detail(outcome)
-        call.outcome, call.duration_s = outcome, body.duration_s
+        call.outcome, call.duration_s, call.arguments = outcome, body.duration_s, ""
         call.changes, call.external, call.uncovered = body.changes, body.external, body.uncovered
         call.checkpoint_id = body.checkpoint_id or call.checkpoint_id
         call.edited = call.shown if body.edited else ""

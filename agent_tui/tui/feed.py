@@ -312,6 +312,9 @@ class Feed:
         self.calls.decided(body)
 
     def _question_answered(self, body: events.QuestionAnswered) -> None:
+        for asked in self.state.asked:
+            if asked.id == body.question_id and isinstance(asked.event, events.QuestionAsked):
+                self.calls.answered(asked.event.call_id, body.text)
         self._answered(body.question_id, "answered" if body.text is not None else "no answer")
 
     def _answered(self, question_id: str, words: str) -> None:

@@ -21,14 +21,14 @@ class Outside:
         self._app = app
         self.next_arguments: list[str] | None = None  # of `agent-tui`, after this session ended
 
-    def edit(self, text: str) -> str | None:
+    def edit(self, text: str, *, suffix: str = ".md") -> str | None:
         """The text after `$VISUAL` or `$EDITOR`; None when there is none or it failed."""
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
         if not editor:
             self._app.say("no editor: set $VISUAL or $EDITOR", 4.0)
             return None
         with tempfile.TemporaryDirectory(prefix="agent-tui-") as directory:
-            file = Path(directory) / "draft.md"
+            file = Path(directory) / f"draft{suffix}"
             file.write_text(text, "utf-8")
             if self._run([*shlex.split(editor), str(file)]) != 0:
                 return None

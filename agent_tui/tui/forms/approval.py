@@ -5,7 +5,8 @@ from agent_tui.engine.commands import Decide
 from agent_tui.engine.events import ApprovalAsked
 from agent_tui.engine.types import Decision
 from agent_tui.tui import words
-from agent_tui.tui.forms.form import Act, Choice, Effect, Send, Writing, fact
+from agent_tui.tui.forms.form import Act, Choice, Effect, Send, Spacing, Writing, fact
+from agent_tui.tui.forms.saving import Saving
 from agent_tui.tui.transcript import diff
 from agent_tui.tui.transcript.lines import Line, Span, untrusted, wrap
 from agent_tui.tui.transcript.look import Look
@@ -42,17 +43,18 @@ class ApprovalForm:
         ]
         self._grant = 0
         self._explained = False
-        self._saving = False
-        self._rules = [event.rule, *event.wider_rules]
-        self._rule = 0
+        self._saving: Saving | None = None
+        self.waiting = 1  # approvals that are open, this one included
         self._files = diff.parse(event.diff) if event.diff else []
 
     @property
     def title(self) -> str:
         """Kind and size of the object."""
-        if self._saving:
+        if self._saving is not None:
             return "save a rule"
         assessment = self.event.assessment
+        if self._asks_for_network:
+            return "approval · network"
         if self._leaves_sandbox:
             return "approval · leave the sandbox"
         if self._files:
@@ -69,6 +71,18 @@ class ApprovalForm:
             and self._grants[0] != "git_lane"
         )
 
+    @property
+    def _asks_for_network(self) -> bool:
+        """Whether the network alone is asked for, as shown now."""
+        return self._leaves_sandbox and self._grants[self._grant].partition(" ")[0] in ("network", "host")
+
+    @property
+    def spacing(self) -> Spacing:
+        """A diff and a rule take the rows."""
+        if self._saving is not None:
+            return "close"
+        return "close" if self._files else "airy"
+
     def _asked_grant(self) -> str:
         assessment = self.event.assessment
         if assessment.grant.value == "none":
@@ -77,8 +91,8 @@ class ApprovalForm:
 
     def object(self, look: Look) -> list[Line]:
         """Command or diff, whole; what is hidden in it is shown."""
-        if self._saving:
-            return []
+        if self._saving is not None:
+            return self._saving.facts(look)
         if self._files:
             rows: list[Line] = []
             for file in self._files:
@@ -96,11 +110,13 @@ class ApprovalForm:
     def facts(self, look: Look) -> list[Line]:
         """in, why, sandbox, changes, grant."""
         event = self.event
-        if self._saving:
-            return self._rule_facts(look)
-        rows: list[Line] = []
-        if not self._files:
-            rows += fact("in", untrusted(words.home(event.cwd), strict=True), look)
+        if self._saving is not None:
+            return []
+        if self._files:
+            return fact("why", untrusted(event.why), look) + (
+                self._explanation(look) if self._explained else []
+            )
+        rows = fact("in", untrusted(words.home(event.cwd), strict=True), look)
         rows += fact("why", untrusted(event.why), look)
         if event.first_attempt:
             rows += fact("changes", untrusted(event.first_attempt, strict=True), look)
@@ -137,17 +153,10 @@ class ApprovalForm:
             rows += fact("rule", untrusted(f"{event.rule}: {event.rule_allows}", strict=True), look)
         return rows
 
-    def _rule_facts(self, look: Look) -> list[Line]:
-        rows = fact("rule", untrusted(self._rules[self._rule], strict=True), look)
-        allows = self.event.rule_allows if self._rule == 0 else "the same with any value of one word"
-        rows += fact("allows", untrusted(allows or self._rules[self._rule], strict=True), look)
-        return rows + fact("kept in", [Span("rules.toml of your configuration")], look)
-
     def choices(self) -> list[Choice]:
         """Only what the engine offered; nothing lasting goes with NO SANDBOX."""
-        if self._saving:
-            wider = [Choice(key="w", label="let a word vary")] if len(self._rules) > 1 else []
-            return [Choice(key="Enter", label="save and run"), *wider, Choice(key="Esc", label="back")]
+        if self._saving is not None:
+            return self._saving.choices()
         offered = set(self.event.choices)
         is_open = self._grants[self._grant].startswith("no_sandbox")
         again = self._leaves_sandbox
@@ -160,7 +169,8 @@ class ApprovalForm:
                 if again and self.event.first_attempt
                 else "once"
             )
-            result.append(Choice(key="y", label=once, short="once", needs_end=True))
+            note = "while this command runs" if self._asks_for_network and once == "once" else ""
+            result.append(Choice(key="y", label=once, note=note, short="once", needs_end=True))
         if Decision.SESSION in offered and not is_open:
             result.append(Choice(key="s", label="this session", note=self.event.session_key, needs_end=True))
         if Decision.RULE in offered and not is_open:
@@ -174,14 +184,13 @@ class ApprovalForm:
                 )
             )
         if Decision.EDIT in offered:
-            result.append(
-                Choice(
-                    key="e", label="edit the command" if not self._files else "edit the patch", short="edit"
-                )
-            )
+            patch = bool(self._files)
+            label, note = ("edit the patch", "opens $EDITOR with it") if patch else ("edit the command", "")
+            result.append(Choice(key="e", label=label, note=note, short="edit"))
         result.append(Choice(key="n", label="deny", note=self._deny_note(), short="deny"))
         result.append(Choice(key="f", label="deny and say what to do instead", short="deny and say"))
-        return [*result, Choice(key="Esc", label="deny and pause")]
+        pause = f"deny all {self.waiting} that wait, and pause" if self.waiting > 1 else "deny and pause"
+        return [*result, Choice(key="Esc", label=pause)]
 
     def _deny_note(self) -> str:
         if self.event.first_attempt:
@@ -192,21 +201,27 @@ class ApprovalForm:
 
     def corner(self) -> str:
         """Keys beside the choices."""
-        return "" if self._saving else "? why · v full view"
+        if self._saving is not None:
+            return ""
+        return "[ ] step · v full view" if self.waiting > 1 else "? why · v full view"
 
     def press(self, key: str) -> Effect:
         """One armed key."""
-        if self._saving:
-            return self._press_saving(key)
+        if self._saving is not None:
+            return self._press_saving(self._saving, key)
         plain = {"y": Decision.ONCE, "s": Decision.SESSION, "n": Decision.DENY}
+        if key in "yspe" and key not in {choice.key for choice in self.choices()}:
+            return None
         if key in plain:
             return self._decide(plain[key])
         if key == "p":
-            self._saving = True
+            self._saving = Saving(self.event)
         elif key == "g" and len(self._grants) > 1:
             self._grant = (self._grant + 1) % len(self._grants)
         elif key == "f":
             self._write("say", "deny, and tell the model:", "", "Enter deny with this text · Esc back")
+        elif key == "e" and self._files:
+            return Act(name="edit_patch")
         elif key == "e":
             self._write(
                 "edit",
@@ -220,16 +235,20 @@ class ApprovalForm:
             return Act(name="full_view")
         return None
 
-    def _press_saving(self, key: str) -> Effect:
+    def _press_saving(self, saving: Saving, key: str) -> Effect:
         if key == "enter":
-            return self._decide(Decision.RULE, rule=self._rules[self._rule] if self._rule else "")
+            return self._decide(Decision.RULE, rule=saving.chosen)
         if key == "w":
-            self._rule = (self._rule + 1) % len(self._rules)
+            saving.widen()
         return None
 
     def _write(self, purpose: str, title: str, text: str, hint: str) -> None:
         self._purpose = purpose
         self.writing = Writing(title=title, text=text, hint=hint)
+
+    def edited(self, arguments: str) -> Send:
+        """The call with these arguments (JSON) in place of the model's, once."""
+        return self._decide(Decision.EDIT, edited=arguments)
 
     def submit(self, text: str) -> Effect:
         """Feedback, or the edited command."""
@@ -240,12 +259,12 @@ class ApprovalForm:
 
     def dismiss(self) -> Effect:
         """Out of a sub-step first; then deny and pause."""
-        if self.writing is not None or self._saving:
-            self.writing, self._saving = None, False
+        if self.writing is not None or self._saving is not None:
+            self.writing, self._saving = None, None
             return None
         return self._decide(Decision.DENY_AND_PAUSE)
 
-    def _decide(self, decision: Decision, *, feedback: str = "", edited: str = "", rule: str = "") -> Effect:
+    def _decide(self, decision: Decision, *, feedback: str = "", edited: str = "", rule: str = "") -> Send:
         event = self.event
         chosen = self._grants[self._grant] if self._grant else ""
         return Send(

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from agent_tui.engine.commands import CommandBody
+from agent_tui.tui import words
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, ruled, width_of, with_right, wrap
 from agent_tui.tui.transcript.look import Look
 
+Spacing = Literal["airy", "close", "none"]  # blank lines: all, before the choices only, none
 LABEL = 10  # columns of a fact's label
 COMPACT_BELOW = 20  # rows of the terminal under which a prompt has no blank lines
 
@@ -61,6 +63,10 @@ class Form(Protocol):
     def writing(self) -> Writing | None:
         """What it takes a text for, if it does now."""
 
+    @property
+    def spacing(self) -> Spacing:
+        """Where it has blank lines, on a screen that has room for them."""
+
     def object(self, look: Look) -> list[Line]:
         """What it is about, whole."""
 
@@ -83,21 +89,32 @@ class Form(Protocol):
         """Esc."""
 
 
-def fact(label: str, spans: Sequence[Span], look: Look, right: str = "") -> list[Line]:
-    """`  in        ~/src/slugkit`."""
-    lead = (Span("  "), Span(f"{label:<{LABEL - 1}} ", "muted"))
+def fact(
+    label: str, spans: Sequence[Span], look: Look, right: str = "", *, columns: int = LABEL
+) -> list[Line]:
+    """`  in        ~/src/slugkit`; `columns` for the label."""
+    lead = (Span("  "), Span(f"{label:<{columns - 1}} ", "muted"))
     room = look.width - (len(right) + 1 if right else 0)
-    rows = wrap(spans, room, first=lead, rest=(Span(" " * (LABEL + 2)),)) or [lead]
+    rows = wrap(spans, room, first=lead, rest=(Span(" " * (columns + 2)),)) or [lead]
     if right:
         rows[0] = with_right(rows[0], (Span(right, "accent"),), look.width)
     return rows
 
 
-def choice_rows(form: Form, look: Look, *, armed: bool, locked: str, selected: int) -> list[Line]:
-    """The choices one below the other, and the last row."""
+def is_inline(form: Form) -> bool:
+    """Whether its choices stand in one row: those that begin with Enter are a step, not a decision."""
+    return form.choices()[0].key == "Enter"
+
+
+def choice_rows(form: Form, look: Look, place: "Place", locked: str) -> list[Line]:
+    """The choices one below the other; beside other open questions the later ones share a row."""
     rows: list[Line] = []
     choices = form.choices()
-    for index, choice in enumerate(choices[:-1]):
+    armed, selected = place.armed, place.selected
+    alone = len(choices) - 1
+    if place.others:
+        alone = sum(choice.key in ("y", "s") for choice in choices) or alone
+    for index, choice in enumerate(choices[:alone]):
         key = choice.key if armed else look.glyphs.unarmed
         blocked = locked if choice.needs_end else ""
         note = blocked or choice.note
@@ -107,14 +124,38 @@ def choice_rows(form: Form, look: Look, *, armed: bool, locked: str, selected: i
         )
         role = "muted" if blocked else "text"
         label = f"{choice.label:<18}" if note else choice.label
-        rows += wrap([Span(label, role), Span(note, "muted")], look.width, first=lead, rest=(Span(" " * 26),))
+        rows += wrap([Span(label, role), Span(note, "muted")], look.width, first=lead, rest=(Span(" " * 25),))
+    if alone < len(choices) - 1:
+        chosen = selected - alone if selected >= alone else -1
+        rows += joined_choices(choices[alone:-1], look, armed=armed, locked=bool(locked), selected=chosen)
     return rows
+
+
+def joined_choices(
+    choices: Sequence[Choice], look: Look, *, armed: bool, locked: bool, selected: int = -1
+) -> list[Line]:
+    """`n deny · f deny and say · e edit`."""
+    spans: list[Span] = []
+    for index, choice in enumerate(choices):
+        blocked = locked and choice.needs_end
+        key = choice.key if armed or choice.key == "Esc" else look.glyphs.unarmed
+        label = choice.short or choice.label
+        spans += [
+            Span(own_words(" · ", look.glyphs) if spans else "", "muted"),
+            Span(
+                ("> " if index == selected else "") + key + " ",
+                "accent" if armed and not blocked else "muted",
+            ),
+            Span(label, "muted" if blocked else "text"),
+        ]
+    lead: Line = (Span("    "),)
+    return wrap(spans, look.width, first=lead, rest=lead)
 
 
 def last_row(form: Form, look: Look, *, armed: bool, draft: bool) -> Line:
     """`  Esc  deny and pause        ? why · v full view`."""
     last = form.choices()[-1]
-    corner = form.corner() if armed else "Shift+Tab answer" if draft else "keys work in a moment"
+    corner = form.corner() if armed else _unarmed_words(draft)
     left = (Span(f"  {last.key}  ", "accent"), Span(last.label))
     right = (Span(own_words(corner, look.glyphs), "muted"),) if corner else ()
     if width_of(left) + width_of(right) + 1 > look.width:
@@ -184,32 +225,46 @@ def draw(form: Form, look: Look, place: Place) -> Drawn:
         if place.compact
         else form.facts(look)
     )
-    gap = [] if place.compact else [BLANK]
+    spacing: Spacing = "none" if place.compact else form.spacing
+    airy = [BLANK] if spacing == "airy" else []
+    gap = [] if spacing == "none" else [BLANK]
+    above = airy or (gap if place.others else [])
     tail = (
         [] if form.writing is not None else _tail(form, look, place, locked_words(len(content), place.seen))
     )
-    fixed = 1 + len(place.others) + len(gap) * (3 if facts else 2) + len(facts) + len(tail)
-    height = max(min(len(content), place.room - fixed), 1)
+    fixed = 1 + len(place.others) + len(above) + len(airy) * bool(facts) + len(gap) + len(facts) + len(tail)
+    height = min(len(content), max(place.room - fixed, 1))
     scroll = min(place.scroll, max(len(content) - height, 0))
-    lines = [title_row(form, look, place.position), *place.others, *gap, *content[scroll : scroll + height]]
+    lines = [title_row(form, look, place.position), *place.others, *above]
+    lines += content[scroll : scroll + height]
     if scroll + height < len(content):
-        more = f"{len(content) - scroll - height} more rows"
+        more = f"Space {words.count(len(content) - scroll - height, 'more row')}"
         lines[-1] = with_right(
             clip(lines[-1], look.width - len(more) - 2), (Span(more, "attention"),), look.width
         )
-    lines += [*gap, *facts] if facts else []
+    lines += [*airy, *facts] if facts else []
     lines += [*gap, *tail] if tail else []
     return Drawn(lines=lines, object_rows=len(content), shown_to=scroll + height)
 
 
 def _tail(form: Form, look: Look, place: Place, locked: str) -> list[Line]:
+    if is_inline(form):
+        rows = joined_choices(form.choices(), look, armed=place.armed, locked=False, selected=place.selected)
+        waits = "" if place.armed else _unarmed_words(place.draft)
+        return (
+            [with_right(rows[-1], (Span(waits, "muted"),), look.width)] if waits and len(rows) == 1 else rows
+        )
     if place.compact:
         choices = compact_choices(form, look, armed=place.armed, locked=locked)
     else:
-        choices = choice_rows(form, look, armed=place.armed, locked=locked, selected=place.selected)
+        choices = choice_rows(form, look, place, locked)
     return [*choices, last_row(form, look, armed=place.armed, draft=place.draft)]
+
+
+def _unarmed_words(draft: bool) -> str:
+    return "Shift+Tab answer" if draft else "keys work in a moment"
 
 
 def locked_words(total: int, seen: int) -> str:
     """Why a choice is locked, empty when it is not."""
-    return "" if seen >= total else f"locked until all was seen: {seen} of {total} lines"
+    return "" if seen >= total else f"locked until all was seen (Space): {seen} of {total} lines"

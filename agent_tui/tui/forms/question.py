@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 from agent_tui.engine import commands, events
+from agent_tui.safe_text import one_line
 from agent_tui.tui import words
-from agent_tui.tui.forms.form import Act, Choice, Effect, Send, Writing, fact
+from agent_tui.tui.forms.form import Act, Choice, Effect, Send, Spacing, Writing, fact
+from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript import changes
 from agent_tui.tui.transcript.lines import Line, Span, untrusted, wrap
 from agent_tui.tui.transcript.look import Look
@@ -16,6 +18,7 @@ class QuestionForm:
     """`request_user_input`: digits or arrows; the last row is free text."""
 
     title = "question"
+    spacing: Spacing = "close"
 
     def __init__(self, event: events.QuestionAsked) -> None:
         self.event = event
@@ -34,12 +37,7 @@ class QuestionForm:
 
     def choices(self) -> Sequence[Choice]:
         """The options, free text, Esc."""
-        from agent_tui.safe_text import one_line
-
-        options = [
-            Choice(key=key, label=one_line(text))
-            for key, text in zip(DIGITS, self.event.options, strict=False)
-        ]
+        options = [_option(key, text) for key, text in zip(DIGITS, self.event.options, strict=False)]
         if self.event.free_text or not options:
             options.append(Choice(key=DIGITS[len(options)], label="say something else"))
         return [*options, Choice(key="Esc", label="no answer, and pause")]
@@ -76,10 +74,19 @@ class QuestionForm:
         return Send(body=commands.Answer(question_id=self.event.question_id, text=text))
 
 
+def _option(key: str, text: str) -> Choice:
+    """The engine joins label and description by a colon."""
+    label, found, note = one_line(text).partition(": ")
+    return (
+        Choice(key=key, label=label, note=note) if found and len(label) <= 17 else Choice(key=key, label=text)
+    )
+
+
 class LostForm:
     """A call whose effect is not known; its keys are not those of an approval."""
 
     title = "result lost"
+    spacing: Spacing = "airy"
 
     def __init__(self, event: events.LostResultAsked) -> None:
         self.event = event
@@ -109,7 +116,8 @@ class LostForm:
                 *untrusted(event.checkpoint_id),
                 Span(": "),
             ]
-            rows += fact("changes", [*spans, *changes.joined(event.changes, " · ")], look)
+            shown = [*spans, *changes.joined(event.changes, own_words(" · ", look.glyphs))]
+            rows += fact("changes", shown, look, "d diff")
         return rows
 
     def choices(self) -> Sequence[Choice]:
@@ -143,6 +151,8 @@ class LostForm:
 
     def press(self, key: str) -> Effect:
         """One armed key."""
+        if key == "d" and self.event.changes:
+            return Act(name="lost_diff")
         if key == "a":
             if self._sure:
                 return self._settle("again")
@@ -175,6 +185,7 @@ class LeaveForm:
     """Quitting while terminals are live."""
 
     title = "leave"
+    spacing: Spacing = "none"
 
     def __init__(self, terminals: Sequence[events.TerminalChanged]) -> None:
         self.writing: Writing | None = None
@@ -184,7 +195,7 @@ class LeaveForm:
         """The terminals."""
         lead: Line = (Span("  "),)
         count = len(self._terminals)
-        named = ", ".join(f"{each.terminal} {each.command}" for each in self._terminals)
+        named = " · ".join(f"{each.terminal} {one_line(each.command)}" for each in self._terminals)
         text = f"{words.count(count, 'terminal')} {'is' if count == 1 else 'are'} live: {named}"
         return wrap(untrusted(text, strict=True), look.width, first=lead, rest=lead)
 

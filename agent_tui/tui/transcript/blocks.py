@@ -124,6 +124,7 @@ class Call:
     terminal: str = ""
     by_person: bool = False
     to_model: bool = True
+    arguments: str = ""  # as the model sent them, until the call is over
 
     @property
     def is_over(self) -> bool:
