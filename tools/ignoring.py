@@ -1,13 +1,19 @@
-"""Walks directories the way git sees them: `.gitignore` files apply, `.git` does not exist."""
+"""Walks directories the way git sees them: `.gitignore` files apply, `.git` does not exist.
+
+Every directory is opened by its resolved path and no link in it is followed: one that takes the
+place of a directory during a walk ends the walk there.
+"""
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tools.paths import open_resolved
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -24,6 +30,14 @@ class Found:
     is_dir: bool
     is_link: bool
     is_ignored: bool
+    target: str = ""  # of a link
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    name: str
+    is_dir: bool
+    target: str | None  # None: it is no link
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,45 +52,80 @@ class _Rules:
 
 
 class Walk:
-    """Entries in the order of their paths; links are not followed. `is_complete` is False at the bound."""
+    """Entries in the order of their paths; links are not followed. `is_complete` is False at the bound.
 
-    def __init__(self, directory: Path, *, ignored: bool, depth: int | None = None) -> None:
+    `leave_out` are directories that do not exist for the walk, by their resolved paths.
+    """
+
+    def __init__(
+        self, directory: Path, *, ignored: bool, depth: int | None = None, leave_out: Collection[Path] = ()
+    ) -> None:
         self._directory = directory
         self._show_ignored = ignored
         self._depth = depth
+        self._leave_out = frozenset(leave_out)
         self._left = MAX_ENTRIES
         self.is_complete = True
         self.ignored = 0  # entries that were left out
+        self.unread = 0  # directories that could not be read
 
     def __iter__(self) -> Iterator[Found]:
         yield from self._below(self._directory, _rules_above(self._directory), 1)
 
     def _below(self, directory: Path, rules: list[_Rules], level: int) -> Iterator[Found]:
         try:
-            entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+            entries = _entries(directory)
         except OSError:
+            self.unread += 1
             return
         rules = [*rules, *_rules_in(directory)]
         for entry in entries:
-            if entry.name == ".git":
+            path = directory / entry.name
+            if entry.name == ".git" or path in self._leave_out:
                 continue
             self._left -= 1
             if self._left < 0:
                 self.is_complete = False
                 return
-            yield from self._entry(entry, rules, level)
+            yield from self._entry(path, entry, rules, level)
 
-    def _entry(self, entry: "os.DirEntry[str]", rules: list[_Rules], level: int) -> Iterator[Found]:
-        path = Path(entry.path)
-        is_dir = entry.is_dir(follow_symlinks=False)
-        is_ignored = _is_ignored(path, rules, is_dir=is_dir)
+    def _entry(self, path: Path, entry: _Entry, rules: list[_Rules], level: int) -> Iterator[Found]:
+        is_ignored = _is_ignored(path, rules, is_dir=entry.is_dir)
         if is_ignored and not self._show_ignored:
             self.ignored += 1
             return
-        relative = str(path.relative_to(self._directory))
-        yield Found(path=relative, is_dir=is_dir, is_link=entry.is_symlink(), is_ignored=is_ignored)
-        if is_dir and (self._depth is None or level < self._depth):
+        yield Found(
+            path=str(path.relative_to(self._directory)),
+            is_dir=entry.is_dir,
+            is_link=entry.target is not None,
+            is_ignored=is_ignored,
+            target=entry.target or "",
+        )
+        if entry.is_dir and (self._depth is None or level < self._depth):
             yield from self._below(path, rules, level + 1)
+
+
+def _entries(directory: Path) -> list[_Entry]:
+    """What is in exactly this directory, sorted. Raises OSError."""
+    fd = open_resolved(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with os.scandir(fd) as found:
+            entries = [
+                _Entry(entry.name, entry.is_dir(follow_symlinks=False), _target(entry, fd)) for entry in found
+            ]
+    finally:
+        os.close(fd)
+    return sorted(entries, key=lambda entry: entry.name)
+
+
+def _target(entry: "os.DirEntry[str]", directory: int) -> str | None:
+    """Where a link leads, as it says; None for what is no link."""
+    if not entry.is_symlink():
+        return None
+    try:
+        return os.readlink(entry.name, dir_fd=directory)
+    except OSError:  # it was exchanged in this moment
+        return ""
 
 
 def _is_ignored(path: Path, rules: list[_Rules], *, is_dir: bool) -> bool:
@@ -109,7 +158,7 @@ def _rules_in(directory: Path) -> list[_Rules]:
 
 def _plain_content(path: Path) -> bytes:
     """Nothing of what git would not read: a link, a pipe, a device; nothing of a file without end."""
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    fd = open_resolved(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         state = os.fstat(fd)
         is_usable = stat.S_ISREG(state.st_mode) and state.st_size <= MAX_RULES_BYTES

@@ -1,13 +1,11 @@
 """`list_files`: what lies below a directory, without what git ignores."""
 
-from pathlib import Path
-
 from sandbox.policy import Policy
 from tools.descriptions import description
 from tools.ignoring import Found, Walk, glob_fault, matches_glob
 from tools.output.report import count
 from tools.output.window import budget_bytes, size_of
-from tools.paths import place_of, reading_need, shown
+from tools.paths import own_places, place_of, reading_need, shown
 from tools.reads import assess_read, read_in_thread, refused
 from tools.types import Arguments, Assessment, CallSink, Invocation, Outcome, OutcomeStatus, ToolSpec
 
@@ -55,7 +53,12 @@ class ListFiles:
             return Outcome(status=OutcomeStatus.FAILED, text=f"`{name}` {what}")
         glob = arguments.get("glob", "")
         depth = arguments.get("depth", None if glob else DEFAULT_DEPTH)
-        walk = Walk(directory, ignored=arguments.get("ignored", False), depth=depth)
+        walk = Walk(
+            directory,
+            ignored=arguments.get("ignored", False),
+            depth=depth,
+            leave_out=own_places(policy),
+        )
         wanted = (
             entry for entry in walk if not glob or (not entry.is_dir and matches_glob(entry.path, glob))
         )
@@ -64,17 +67,17 @@ class ListFiles:
         total = 0
         for entry in wanted:
             total += 1
-            line = _line(directory, entry)
+            line = _line(entry)
             left -= size_of(line) + 1
             if left >= 0 and len(lines) < MAX_LISTED:
                 lines.append(line)
         return _outcome(name, lines, total, walk)
 
 
-def _line(directory: Path, entry: Found) -> str:
+def _line(entry: Found) -> str:
     mark = "/" if entry.is_dir else ""
     if entry.is_link:
-        mark = f" -> {(directory / entry.path).readlink()}"
+        mark = f" -> {entry.target}"
     note = "  (ignored)" if entry.is_ignored else ""
     return _printable(f"{entry.path}{mark}") + note
 
@@ -91,6 +94,8 @@ def _outcome(name: str, lines: list[str], total: int, walk: Walk) -> Outcome:
         facts.append(f"{total - len(lines):,} of them not shown: give a deeper `path` or a `glob`")
     if walk.ignored:
         facts.append(f"{walk.ignored:,} ignored by .gitignore left out")
+    if walk.unread:
+        facts.append(f"{walk.unread:,} directories could not be read")
     if not walk.is_complete:
         facts.append("the walk stopped at its bound, there are more")
     return Outcome(
@@ -102,5 +107,5 @@ def _outcome(name: str, lines: list[str], total: int, walk: Walk) -> Outcome:
             "ignored": walk.ignored,
             "walk_complete": walk.is_complete,
         },
-        complete=total == len(lines) and walk.is_complete,
+        complete=total == len(lines) and walk.is_complete and not walk.unread,
     )

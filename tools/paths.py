@@ -49,10 +49,10 @@ def shown(path: Path, policy: Policy) -> str:
 
 def reading_need(path: Path, policy: Policy) -> Need | None:
     """None when a resolved path may be read."""
+    if is_within(path, own_places(policy)):
+        return Need(reason="it belongs to the agent's own state", never=True)
     if is_within(path, policy.readable) or is_within(path, policy.writable):
         return None
-    if policy.state_dir in (path, *path.parents):
-        return Need(reason="it belongs to the agent's own state", never=True)
     if not is_within(path, (policy.workspace, *policy.extra_roots, *_SYSTEM)):
         return Need(reason=f"`{path}` lies outside the workspace")
     if policy.mask_env_files and is_env_file(path.name):
@@ -80,6 +80,11 @@ def writing_need(path: Path, policy: Policy) -> Need | None:
     if policy.mask_env_files and is_env_file(path.name) and os.path.lexists(path):
         return Need(reason=f"`{shown(path, policy)}` may hold secrets")
     return None
+
+
+def own_places(policy: Policy) -> tuple[Path, ...]:
+    """What no tool shows, whatever was granted: the agent's own state."""
+    return (policy.state_dir,)
 
 
 def is_within(path: Path, roots: tuple[Path, ...]) -> bool:

@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from sandbox.policy import Policy
 from sandbox.survey import is_env_file

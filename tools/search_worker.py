@@ -1,36 +1,57 @@
 """Searches files with Python's regular expressions; a process of its own, because a bad pattern can
 hang one for ever. Standard library only, started with `python -I`; talks JSON lines like `rg --json`.
 
-Arguments: a JSON object with `pattern`, `ignore_case`, `context`. Paths come on standard input, each
-ended by NUL, relative to the current directory.
+Arguments: the descriptor of the directory, and a JSON object with `pattern`, `ignore_case`, `context`.
+Paths relative to the directory come on standard input, each ended by NUL; no link in one is followed.
+Exit code 2 when something could not be read; standard error names it, as ripgrep does.
 """
 
 import base64
 import json
 import os
 import re
+import stat
 import sys
 
 _MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
 
-def main() -> None:
+def main() -> int:
     """Search every file and write what was found."""
-    wanted = json.loads(sys.argv[1])
+    root, wanted = int(sys.argv[1]), json.loads(sys.argv[2])
     pattern = re.compile(wanted["pattern"], re.IGNORECASE if wanted["ignore_case"] else 0)
+    code = 0
     for name in sys.stdin.buffer.read().split(b"\0"):
         if name:
-            search(name, pattern, wanted["context"])
+            try:
+                search(root, name, pattern, wanted["context"])
+            except OSError as error:
+                told = f"{os.fsdecode(name)}: {error.strerror} (os error {error.errno})\n"
+                sys.stderr.buffer.write(os.fsencode(told))
+                code = 2
+    return code
 
 
-def search(name: bytes, pattern: "re.Pattern[str]", context: int) -> None:
-    """One file; binary ones and those that cannot be read are passed over."""
+def opened(root: int, name: bytes) -> int:
+    """The file of that name, without following a link; raises OSError."""
+    *directories, last = name.split(b"/")
+    at = os.dup(root)
     try:
-        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(fd, "rb") as file:
-            data = file.read()
-    except OSError:
-        return
+        for part in directories:
+            below = os.open(part, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+            os.close(at)
+            at = below
+        return os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at)
+    finally:
+        os.close(at)
+
+
+def search(root: int, name: bytes, pattern: "re.Pattern[str]", context: int) -> None:
+    """One file; binary ones, and what is no plain file, are passed over. Raises OSError."""
+    with os.fdopen(opened(root, name), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return
+        data = file.read()
     lines = lines_of(data)
     if lines is None:
         return
@@ -101,4 +122,4 @@ def field(value: bytes) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

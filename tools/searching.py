@@ -8,16 +8,22 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from sandbox import reach
+from sandbox.reach import NO_LANDLOCK, NOT_STARTED
 from tools.ignoring import Walk, matches_glob
+from tools.paths import open_resolved
 from tools.threads import in_thread
 
 TIME_LIMIT_S = 30.0
 _LINE_LIMIT = 64 * 2**20  # of one JSON line of a searcher
+_MAX_COMPLAINTS = 1_000
+_UNREADABLE = re.compile(r"\(os error \d+\)$")  # how both searchers end what they say of a path
+_REACH, _WORKER = reach.__file__, str(Path(__file__).with_name("search_worker.py"))
 
 # ripgrep's engine knows none of these; Python's does
 _PYTHON_ONLY = re.compile(r"\(\?<?[=!]|\\[1-9]|\(\?P=|\(\?\(|[*+?}]\+")
@@ -37,13 +43,14 @@ class Query:
     glob: str = ""
     ignore_case: bool = False
     context: int = 0
+    leave_out: tuple[Path, ...] = ()  # directories that are not entered, relative to `directory`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """One line: a match, or a line near one."""
+    """One line: a match, or a line near one; or a file or directory that could not be read."""
 
-    kind: Literal["match", "context"]
+    kind: Literal["match", "context", "unread"]
     path: str
     line_number: int
     text: str
@@ -55,33 +62,67 @@ async def search(query: Query, ripgrep: str | None) -> AsyncIterator[Hit]:
 
     The glob is applied here: ripgrep's own would bring back what `.gitignore` excludes.
     """
-    argv, stdin = await _plan(query, ripgrep)
+    try:
+        root = open_resolved(query.directory, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise SearchError(f"`{query.directory}`: {error.strerror}") from error
+    try:
+        async with asyncio.timeout(TIME_LIMIT_S):
+            async for hit in _search(query, ripgrep, root):
+                if not query.glob or matches_glob(hit.path, query.glob):
+                    yield hit
+    finally:
+        os.close(root)
+
+
+async def _search(query: Query, ripgrep: str | None, root: int) -> AsyncIterator[Hit]:
+    argv, stdin = await _plan(query, ripgrep, root)
     process = await asyncio.create_subprocess_exec(
         *argv,
-        cwd=query.directory,
         env={"PATH": os.defpath, "LC_ALL": "C.UTF-8"},
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         limit=_LINE_LIMIT,
+        pass_fds=(root,),
     )
     assert process.stdin is not None and process.stdout is not None and process.stderr is not None
     feeding = asyncio.ensure_future(_feed(process.stdin, stdin))
-    complaints = asyncio.ensure_future(process.stderr.read(65_536))
+    complaining = asyncio.ensure_future(_complaints(process.stderr))
     try:
-        async with asyncio.timeout(TIME_LIMIT_S):
-            async for hit in _hits(process.stdout):
-                if not query.glob or matches_glob(hit.path, query.glob):
-                    yield hit
-            await process.wait()
-        if process.returncode not in (0, 1) and (text := (await complaints).decode(errors="replace")):
-            raise SearchError(text.strip().splitlines()[-1][:300])
+        async for hit in _hits(process.stdout):
+            yield hit
+        code, complaints = await process.wait(), await complaining
     finally:
         feeding.cancel()
-        complaints.cancel()
+        complaining.cancel()
         if process.returncode is None:
             process.kill()
             await process.wait()
+    if code in (NO_LANDLOCK, NOT_STARTED) and ripgrep:  # it has not run
+        async for hit in _search(query, None, root):
+            yield hit
+    elif code not in (0, 1):
+        for hit in _unread(complaints):
+            yield hit
+
+
+async def _complaints(pipe: asyncio.StreamReader) -> list[str]:
+    """The first of what the searcher said beside its hits."""
+    kept: list[str] = []
+    async for line in pipe:
+        if len(kept) < _MAX_COMPLAINTS:
+            kept.append(line.decode("utf-8", errors="replace").strip())
+    return kept
+
+
+def _unread(complaints: list[str]) -> Iterator[Hit]:
+    """What could not be read, one for each; raises `SearchError` for any other complaint."""
+    for complaint in complaints:
+        path, _, _ = complaint.removeprefix("rg: ").removeprefix("./").partition(": ")
+        if not _UNREADABLE.search(complaint):
+            raise SearchError(complaints[-1][:300])
+        yield Hit(kind="unread", path=path, line_number=0, text="")
 
 
 def find_ripgrep() -> str | None:
@@ -89,19 +130,18 @@ def find_ripgrep() -> str | None:
     return shutil.which("rg")
 
 
-async def _plan(query: Query, ripgrep: str | None) -> tuple[list[str], bytes]:
-    """The command and its input."""
+async def _plan(query: Query, ripgrep: str | None, root: int) -> tuple[list[str], bytes]:
+    """The command and its input. Neither searcher can leave the directory by a link."""
     problem = _fault(query.pattern)
     if ripgrep and not _PYTHON_ONLY.search(query.pattern):
         accepted = await _accepts(ripgrep, query.pattern)
-        if accepted or problem:
-            return _ripgrep(ripgrep, query), b""
+        if accepted:
+            return [sys.executable, "-I", _REACH, str(root), *_ripgrep(ripgrep, query)], b""
     if problem:
         raise SearchError(f"the pattern is no regular expression: {problem}; set `literal` for plain text")
     names = await in_thread(lambda: _files(query), abandon=True, timeout_s=TIME_LIMIT_S)
     wanted = {"pattern": query.pattern, "ignore_case": query.ignore_case, "context": query.context}
-    worker = str(Path(__file__).with_name("search_worker.py"))
-    return [sys.executable, "-I", worker, json.dumps(wanted)], b"\0".join(names)
+    return [sys.executable, "-I", _WORKER, str(root), json.dumps(wanted)], b"\0".join(names)
 
 
 def _fault(pattern: str) -> str:
@@ -142,6 +182,7 @@ def _ripgrep(ripgrep: str, query: Query) -> list[str]:
         f"--context={query.context}",
         *(["--ignore-case"] if query.ignore_case else []),
         "--glob=!.git",
+        *(f"--glob=!/{_escaped(place)}" for place in query.leave_out),
         "-e",
         query.pattern,
         "--",
@@ -149,12 +190,17 @@ def _ripgrep(ripgrep: str, query: Query) -> list[str]:
     ]
 
 
+def _escaped(place: Path) -> str:
+    """The path as a pattern that matches nothing else."""
+    return re.sub(r"([\\*?\[\]{}!#])", r"\\\1", str(place))
+
+
 def _files(query: Query) -> list[bytes]:
     """What ripgrep would look into, in its order."""
     start = query.directory / query.path
     if not start.is_dir():
         return [os.fsencode(query.path)]
-    walk = Walk(start, ignored=False)
+    walk = Walk(start, ignored=False, leave_out=[query.directory / place for place in query.leave_out])
     found = [str(Path(query.path, entry.path)) for entry in walk if not entry.is_dir and not entry.is_link]
     return [os.fsencode(path) for path in sorted(found, key=lambda path: path.split("/"))]
 

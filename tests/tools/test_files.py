@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.room import Room
+from tools.ignoring import Walk
 from tools.paths import open_resolved, place_of
 from tools.types import CallClass, Grant, OutcomeStatus
 
@@ -140,6 +141,28 @@ async def test_a_listing_is_sorted_and_leaves_out_what_git_ignores(room: Room) -
     assert only.text.split("\n")[1:] == ["a.py", "b.py", "sub/deep/er/f.py"]
     missing = await room.call("list_files", path="nowhere")
     assert (missing.status, missing.text) == (OutcomeStatus.FAILED, "`nowhere` does not exist")
+
+
+def test_a_link_that_takes_the_place_of_a_directory_ends_a_walk_there(room: Room, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.txt").touch()
+    (outside / ".gitignore").write_text("*\n")
+    room.write("a/x.txt", "")
+    room.write("b.txt", "")
+    walk = Walk(room.policy.workspace, ignored=False)
+    entries = iter(walk)
+    assert next(entries).path == "a"
+    (room.workspace / "a").rename(room.workspace / "moved")
+    (room.workspace / "a").symlink_to(outside)
+    assert [entry.path for entry in entries] == ["b.txt"]
+    assert walk.unread == 1
+
+
+async def test_a_listing_reads_links_where_they_stand(room: Room) -> None:
+    (room.workspace / "l").symlink_to("/nowhere/at all")
+    outcome = await room.call("list_files")
+    assert outcome.text.endswith("\nl -> /nowhere/at all")
 
 
 async def test_a_long_listing_is_bounded_and_counted(room: Room) -> None:

@@ -1,8 +1,10 @@
 """`search_files`: ripgrep and our own searcher give the same lines in the same order."""
 
+import os
 import re
 import shutil
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import pytest_asyncio
 
 from tests.tools.room import Room
 from tools.searching import Hit, Query, SearchError, search
-from tools.types import OutcomeStatus
+from tools.types import CallClass, OutcomeStatus
 
 FILES = {
     "a.py": "import os\nfound = 1\nend\n",
@@ -94,6 +96,59 @@ async def test_what_is_found_and_what_is_left_out(place: Path, ripgrep: str | No
         (".hidden/f.txt", 1), ("a.py", 2), ("b/c.py", 1), ("b/c.py", 4), ("b/top.txt", 1), ("b-x/c.txt", 1),
         ("b.txt", 1), ("café/ü.txt", 1), ("keep.log", 1), ("latin.txt", 1), ("uni.txt", 1), ("utf16.txt", 1),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("ripgrep", [shutil.which("rg"), None], ids=["ripgrep", "own"])
+@pytest.mark.parametrize("path", ["out", "out/deep", "out/secret.txt", "secret.txt"])
+async def test_a_link_in_the_place_of_what_is_searched_leads_nowhere(
+    place: Path, ripgrep: str | None, path: str
+) -> None:
+    outside = place.parent / f"{place.name}-outside"
+    (outside / "deep").mkdir(parents=True)
+    for name in ("secret.txt", "deep/secret.txt"):
+        (outside / name).write_text("found secret\n")
+    (place / "out").symlink_to(outside)
+    (place / "secret.txt").symlink_to(outside / "secret.txt")
+    found = await hits(Query(directory=place, path=path, pattern="found"), ripgrep)
+    assert [hit for hit in found if hit.kind != "unread"] == []
+
+
+@pytest.mark.parametrize("ripgrep", [shutil.which("rg"), None], ids=["ripgrep", "own"])
+async def test_what_is_left_out_is_not_entered(place: Path, ripgrep: str | None) -> None:
+    (place / "b*").mkdir()
+    (place / "b*" / "f.txt").write_text("found in a name that is a pattern\n")
+    query = Query(directory=place, pattern="found", leave_out=(Path("b*"), Path("café")))
+    left = [hit.path for hit in await hits(query, None)]
+    assert [hit.path for hit in await hits(query, ripgrep)] == left
+    assert "b/c.py" in left and "b-x/c.txt" in left
+    assert not [path for path in left if path.startswith(("b*", "café"))]
+
+
+@pytest.mark.parametrize("ripgrep", [shutil.which("rg"), None], ids=["ripgrep", "own"])
+async def test_what_is_gone_meanwhile_is_said(place: Path, ripgrep: str | None) -> None:
+    found = await hits(Query(directory=place, path="gone.txt", pattern="found"), ripgrep)
+    assert [(hit.kind, hit.path) for hit in found] == [("unread", "gone.txt")]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+@pytest.mark.parametrize("ripgrep", [shutil.which("rg"), None], ids=["ripgrep", "own"])
+async def test_what_cannot_be_read_is_said_and_hides_nothing_else(place: Path, ripgrep: str | None) -> None:
+    (place / "a.py").chmod(0)
+    found = await hits(Query(directory=place, pattern="found"), ripgrep)
+    assert [hit.path for hit in found if hit.kind == "unread"] == ["a.py"]
+    assert "b/c.py" in [hit.path for hit in found]
+
+
+async def test_the_agents_own_state_is_never_searched_nor_listed(room: Room) -> None:
+    room.write("here.txt", "found\n")
+    own = room.policy.workspace / "state"
+    own.mkdir()
+    (own / "session.txt").write_text("found own\n")
+    room.policy = replace(room.policy, state_dir=own, readable=(room.policy.workspace,))
+    assert (await room.call("search_files", pattern="found")).text.endswith("\nhere.txt:1: found")
+    assert "state" not in (await room.call("list_files", ignored=True)).text
+    refused = room.toolbox.assess("read_file", {"path": "state/session.txt"}, room.policy)
+    assert refused.call_class is CallClass.REJECT
 
 
 async def test_patterns_only_python_knows_work_with_ripgrep_installed(place: Path) -> None:
