@@ -19,7 +19,6 @@ from agent_tui.errors import UsageError
 from agent_tui.models.catalog import Provider, find_model, find_provider, provider_names
 from agent_tui.models.local import ListingError, find_local_servers, list_models
 from agent_tui.safe_text import visible
-from agent_tui.tui import themes
 from agent_tui.tui.start import FoundModel, Sheet, ask, model_sheet, sandbox_sheet, trust_sheet
 from context.instructions import NAMES, candidates
 
@@ -42,7 +41,7 @@ class Asker:
 
     def ask(self, sheet: Sheet) -> str:
         """The value chosen, empty when the person left."""
-        return _ask_in_lines(sheet) if self.plain else ask(sheet, themes.chosen(self.theme, None))
+        return _ask_in_lines(sheet) if self.plain else ask(sheet, self.theme)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

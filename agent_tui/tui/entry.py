@@ -7,14 +7,13 @@ is returned; what `start` raises as `AgentError`, and any internal error, is rai
 terminal was restored, for the command line to print.
 """
 
-import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agent_tui.engine.types import Config
-from agent_tui.tui.chosen import Chosen
-from agent_tui.tui.probe import Answers, Probe, wants_ascii
+from agent_tui.tui import toolkit
+from agent_tui.tui.probe import Probe
 from context.items import Image
 
 if TYPE_CHECKING:
@@ -28,22 +27,12 @@ def run(
     """Run the interface to its end; 0, or 130 and 143 after SIGINT and SIGTERM."""
     descriptor = sys.__stdin__.fileno() if sys.__stdin__ is not None else 0
     probe = Probe(descriptor)
-    follow_terminal_size()
-    os.environ.setdefault("ESCDELAY", "100")
-    # The toolkit paints at most this often, so a key waits for the next frame; what we send it is
-    # slowed down before (10 Hz), so more frames cost nothing.
-    os.environ.setdefault("TEXTUAL_FPS", "240")
+    toolkit.prepare()
     from agent_tui.tui.app import AgentApp
 
-    look = chosen_look(config, probe.answers())
+    look = toolkit.look_for(config.interface, probe.answers())
     app = AgentApp(start, config, initial_prompt=initial_prompt, images=images, look=look)
     return on_terminal(app, descriptor)
-
-
-def follow_terminal_size() -> None:
-    """Forget an exported size: the toolkit believes it more than the terminal and would never resize."""
-    os.environ.pop("COLUMNS", None)
-    os.environ.pop("LINES", None)
 
 
 def on_terminal(app: "AgentApp", descriptor: int) -> int:
@@ -63,18 +52,3 @@ def on_terminal(app: "AgentApp", descriptor: int) -> int:
     if app.failure is not None:
         raise app.failure
     return code if code is not None else app.return_code or 0
-
-
-def chosen_look(config: Config, answers: Answers) -> Chosen:
-    """Theme and glyphs from settings, environment and what the terminal said."""
-    from agent_tui.tui import themes
-
-    settings = config.interface
-    locale = os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or ""
-    return Chosen(
-        theme=themes.chosen(settings.get("theme", "auto"), answers.background_is_dark),
-        ascii_only=wants_ascii(
-            settings.get("glyphs", "auto"), os.environ.get("TERM", ""), locale, answers.glyphs_fit
-        ),
-        typed=answers.typed,
-    )

@@ -4,20 +4,13 @@ Each function runs one small screen and returns plain data; the command line act
 these screens has an editor, so nothing that is typed can end up in a message.
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from textual import events
-from textual.app import App, ComposeResult
-from textual.binding import BindingType
-
-from agent_tui.tui import themes
-from agent_tui.tui.driver import AgentDriver
-from agent_tui.tui.entry import follow_terminal_size
-from agent_tui.tui.screens.view import Body
-from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, line, ruled, untrusted, wrap
-from agent_tui.tui.widgets.pane import Pane
+from agent_tui.tui import toolkit
+from agent_tui.tui.probe import Probe
+from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, line, untrusted, wrap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,63 +40,6 @@ class Sheet:
     foot: str = ""
     preselected: int = -1
     extra: str = ""  # a key that takes the picked option and returns it with a `+`
-
-
-class SheetApp(App[str], inherit_bindings=False):
-    """Shows one sheet."""
-
-    ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = []
-    CSS = "Screen { background: $background; color: $foreground; } Pane { height: 1; }"
-
-    def __init__(self, sheet: Sheet, theme: str = "dark") -> None:
-        super().__init__(driver_class=AgentDriver)
-        self._sheet = sheet
-        self._at = sheet.preselected
-        self._theme_name = theme
-        for each in themes.toolkit_themes():
-            self.register_theme(each)
-        self.theme = f"agent-{theme}"
-
-    def compose(self) -> ComposeResult:
-        self._body = Body(self._theme_name)
-        self._rule = Pane(theme=self._theme_name)
-        self._foot = Pane(theme=self._theme_name)
-        yield self._body
-        yield self._rule
-        yield self._foot
-
-    def on_mount(self) -> None:
-        self._draw()
-
-    def on_resize(self) -> None:
-        self.call_later(self._draw)
-
-    def _draw(self) -> None:
-        width = self.size.width
-        self._body.show(sheet_lines(self._sheet, self._at, width))
-        self._rule.show([ruled((), (Span(self._sheet.keys, "muted"),), width, "─")])
-        self._foot.show([clip([Span(f"  {self._sheet.foot}", "muted")], width)])
-
-    def on_key(self, event: events.Key) -> None:
-        options = self._sheet.options
-        character = event.character or ""
-        if event.key in ("ctrl+c", "escape"):
-            self.exit("")
-        elif event.key in ("up", "down", "j", "k"):
-            step = 1 if event.key in ("down", "j") else -1
-            self._at = (
-                (self._at + step) % len(options) if self._at >= 0 else (0 if step > 0 else len(options) - 1)
-            )
-            self._draw()
-        elif event.key == "enter" and self._at >= 0:
-            self.exit(options[self._at].value)
-        elif character and character == self._sheet.extra and self._at >= 0:
-            self.exit(options[self._at].value + "+")
-        else:
-            chosen = next((option for option in options if option.key == character), None)
-            if chosen is not None:
-                self.exit(chosen.value)
 
 
 def sheet_lines(sheet: Sheet, at: int, width: int) -> list[Line]:
@@ -142,10 +78,16 @@ def sheet_lines(sheet: Sheet, at: int, width: int) -> list[Line]:
     return rows
 
 
-def ask(sheet: Sheet, theme: str = "dark") -> str:
-    """Show a sheet on this terminal; the value chosen, empty when the person left."""
-    follow_terminal_size()
-    return SheetApp(sheet, theme).run() or ""
+def ask(sheet: Sheet, theme: str = "auto") -> str:
+    """Show a sheet on this terminal; the value chosen, empty when the person left.
+
+    `theme` is the setting. What was typed before the sheet was there answers nothing.
+    """
+    answers = Probe(sys.__stdin__.fileno() if sys.__stdin__ is not None else 0).answers()
+    toolkit.prepare()
+    from agent_tui.tui.sheet_app import SheetApp
+
+    return SheetApp(sheet, toolkit.look_for({"theme": theme}, answers)).run() or ""
 
 
 # --- the three sheets ----------------------------------------------------------------------------
@@ -182,22 +124,33 @@ def model_sheet(
     options.append(
         Option(key=str(len(options) + 1), label="Try the demo", note="no key, no network", value="demo")
     )
-    below = (
-        "Keys are read from the environment and never stored.",
-        "Prices are per million tokens, in / out.",
-    )
+    is_local = all(not model.price and model.where not in keys for model in found)
     return Sheet(
         place=place,
         branch=branch,
-        heading="Choose a model. Found:",
+        heading=f"Choose a model. Found{' on this machine, no key needed' if is_local else ''}:",
         options=[*options, Option(key="q", label="Quit")],
-        below=below,
+        below=_below_local(found) if is_local else _BELOW_KEYS,
         health=health,
         preselected=0,
         extra="d",
         keys="Enter use once · d use and keep as default · q quit",
         foot="settings file: ~/.config/agent-tui/config.toml",
     )
+
+
+_BELOW_KEYS = (
+    "Keys are read from the environment and never stored.",
+    "Prices are per million tokens, in / out.",
+)
+SMALL_WINDOW = 32_000  # tokens
+
+
+def _below_local(found: Sequence[FoundModel]) -> tuple[str, ...]:
+    windows = [int(each.window[:-1]) * 1_000 for each in found if each.window[:-1].isdigit()]
+    if any(window < SMALL_WINDOW for window in windows):
+        return ("! A window under 32k is small for coding work; compaction will be frequent.",)
+    return ()
 
 
 def _nothing_found_sheet(

@@ -1,12 +1,8 @@
-"""The themes as the toolkit needs them, and the choice of one at start."""
-
-import os
+"""The themes as the toolkit needs them."""
 
 from textual.theme import Theme
 
-from agent_tui.tui.palette import PAINTED, THEMES
-
-CHOICES = ("auto", *THEMES)
+from agent_tui.tui.palette import PAINTED
 
 # The toolkit's own style sheets name these in a theme of 16 colours.
 _ANSI_VARIABLES = {
@@ -54,14 +50,3 @@ def toolkit_themes() -> list[Theme]:
             )
         )
     return themes
-
-
-def chosen(setting: str, background_is_dark: bool | None) -> str:
-    """The theme for a setting; `auto` follows the terminal's background, `ansi` when it is unknown."""
-    if os.environ.get("NO_COLOR"):
-        return "mono"
-    if setting in THEMES:
-        return setting
-    if background_is_dark is None:
-        return "ansi"
-    return "dark" if background_is_dark else "light"

@@ -1,8 +1,14 @@
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from agent_tui.tui.start import FoundModel, SheetApp, model_sheet, sandbox_sheet, sheet_lines, trust_sheet
+from agent_tui.tui.sheet_app import SheetApp
+from agent_tui.tui.start import FoundModel, model_sheet, sandbox_sheet, sheet_lines, trust_sheet
 from agent_tui.tui.transcript.lines import plain
 
+ROOT = Path(__file__).resolve().parents[2]
 NOTHING = model_sheet("~/src/slugkit", [], keys=["OPENAI_API_KEY"], ports=[11434], branch="main")
 FOUND = model_sheet(
     "~/src/slugkit", [FoundModel(name="openai/gpt-5.1", where="OPENAI_API_KEY")], keys=[], ports=[]
@@ -38,3 +44,9 @@ def test_a_sheet_fits_and_shows_names_as_they_are(sheet: object, width: int) -> 
     rows = [plain(row) for row in sheet_lines(sheet, 0, width)]  # type: ignore[arg-type]
     assert all(len(row) <= width for row in rows)
     assert "\x1b" not in "".join(rows)
+
+
+def test_no_question_before_a_session_imports_the_toolkit_too_early() -> None:
+    code = "import sys; import agent_tui.cli.questions, agent_tui.tui.start, agent_tui.tui.entry; "
+    code += "sys.exit('textual' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0

@@ -1,0 +1,45 @@
+"""What has to be settled before the toolkit is imported, and how the interface is to look here.
+
+The toolkit reads its environment once, at its first import: every way into the interface comes by here.
+"""
+
+import os
+from collections.abc import Mapping
+
+from agent_tui.tui.chosen import Chosen
+from agent_tui.tui.palette import THEMES
+from agent_tui.tui.probe import Answers, wants_ascii
+
+
+def prepare() -> None:
+    """Call before the first import of a module that imports the toolkit; harmless when done twice."""
+    # An exported size would be believed more than the terminal, and resizes would never come.
+    os.environ.pop("COLUMNS", None)
+    os.environ.pop("LINES", None)
+    os.environ.setdefault("ESCDELAY", "100")
+    # The toolkit paints at most this often, so a key waits for the next frame; what we send it is
+    # slowed down before (10 Hz), so more frames cost nothing.
+    os.environ.setdefault("TEXTUAL_FPS", "240")
+
+
+def look_for(settings: Mapping[str, str], answers: Answers) -> Chosen:
+    """Theme and glyphs from settings, environment and what the terminal said."""
+    locale = os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or ""
+    return Chosen(
+        theme=theme_for(settings.get("theme", "auto"), answers.background_is_dark),
+        ascii_only=wants_ascii(
+            settings.get("glyphs", "auto"), os.environ.get("TERM", ""), locale, answers.glyphs_fit
+        ),
+        typed=answers.typed,
+    )
+
+
+def theme_for(setting: str, background_is_dark: bool | None) -> str:
+    """The theme for a setting; `auto` follows the terminal's background, `ansi` when it is unknown."""
+    if os.environ.get("NO_COLOR"):
+        return "mono"
+    if setting in THEMES:
+        return setting
+    if background_is_dark is None:
+        return "ansi"
+    return "dark" if background_is_dark else "light"
