@@ -14,10 +14,10 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from agent_tui.engine.commands import Continue, Decide, Submit
-from agent_tui.engine.events import ApprovalAsked, StatusChanged, TurnEnded, TurnStarted
+from agent_tui.engine.commands import Compact, Continue, Decide, Submit
+from agent_tui.engine.events import ApprovalAsked, CompactionEnded, StatusChanged, TurnEnded, TurnStarted
 from agent_tui.engine.types import Config, Decision, TaskStatus
-from agent_tui.models.base import ModelRequest, StreamPart
+from agent_tui.models.base import ModelInfo, ModelRequest, StreamPart
 from checkpoints.owner import Owner
 from checkpoints.records import Record, SessionRecords
 from context.view import ExchangeUnit, UserUnit
@@ -118,6 +118,21 @@ async def run_job(job: dict[str, Any]) -> None:
     owner.release()
 
 
+async def run_epoch(job: dict[str, Any]) -> None:
+    """One process's life: open, compact, end."""
+    root = Path(job["root"])
+    owner = Owner.take(root)
+    small = ModelInfo(provider="fake", model="fake", context_window=16_000, max_output=2_000)
+    config = Config(workspace=root, state_dir=root, config_dir=root, model=None, interactive=False)
+    engine = Engine(root=root, model=FakeModel([], small), config=config)
+    engine.wrap = lambda records: KillingRecords(records, job.get("kill_at", 0), job.get("when", ""))
+    async with engine:
+        await engine.wait(StatusChanged)
+        engine.send(Compact(focus=""))
+        await engine.wait(CompactionEnded)
+    owner.release()
+
+
 async def _allow(engine: Engine) -> None:
     """Say yes to everything that is asked."""
     count = 0
@@ -133,7 +148,8 @@ def main() -> None:
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
-            asyncio.run(asyncio.wait_for(run_job(json.loads(line)), 8))
+            job = json.loads(line)
+            asyncio.run(asyncio.wait_for((run_job if job["kinds"] else run_epoch)(job), 8))
             os._exit(0)
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)
