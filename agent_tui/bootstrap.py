@@ -205,7 +205,10 @@ def _of_session(config: Config, session: "Session", settings: Settings) -> Confi
     return replace(config, workspace=workspace)
 
 
-def _open_model(choice: ModelChoice, settings: Settings, stack: AsyncExitStack) -> Model:
+def _open_model(
+    choice: ModelChoice, settings: Settings, stack: AsyncExitStack, *, ahead: bool = False
+) -> Model:
+    """`ahead`: its first request is about to come."""
     if choice.provider == DEMO:
         from agent_tui.models.demo import demo_model
 
@@ -215,6 +218,8 @@ def _open_model(choice: ModelChoice, settings: Settings, stack: AsyncExitStack) 
     from agent_tui.models.router import open_model
 
     model = open_model(route_to(choice.name, settings), api_key=os.environ.get(choice.api_key_env, ""))
+    if ahead:
+        model.prepare()
     stack.push_async_callback(model.aclose)
     return model
 
@@ -301,7 +306,7 @@ def _ports(
         return _open_model(choice, start.settings, stack)
 
     assert config.model is not None
-    model = model_of(config.model)
+    model = _open_model(config.model, start.settings, stack, ahead=True)
     summariser, problem = _summariser(start, config, model, model_of)
     fallback, unusable = _fallback(start, config)
     if maps.is_possible:

@@ -69,6 +69,9 @@ class Sender(Protocol):
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """Send, and give what comes back. Raises TransportError, also from the chunks."""
 
+    def prepare(self) -> None:
+        """Get ready for a first request."""
+
     async def aclose(self) -> None:
         """Close the connections."""
 
@@ -129,6 +132,10 @@ class RemoteModel:
             yield _with_repairs(reader.completed(), built)
         else:
             yield _failed(ErrorKind.CUT, "the response ended without its end mark")
+
+    def prepare(self) -> None:
+        """Get ready for a first request that is about to come; nothing is sent."""
+        self._transport.prepare()
 
     async def aclose(self) -> None:
         """Close the connections."""
