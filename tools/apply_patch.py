@@ -1,5 +1,6 @@
 """`apply_patch`: changes files, byte-exact where they are not meant to change, all or none."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -7,8 +8,8 @@ from typing import TYPE_CHECKING
 from sandbox.policy import Policy
 from tools.command_line.keys import path_key
 from tools.descriptions import description
-from tools.patch.grammar import PatchError, Section, parse
-from tools.paths import Need, name_of, place_of, shown, writing_need
+from tools.patch.grammar import PartlyAppliedError, PatchError, Section, parse
+from tools.paths import Need, name_of, place_of, reading_need, shown, writing_need
 from tools.threads import in_thread
 from tools.types import (
     Arguments,
@@ -110,6 +111,17 @@ class ApplyPatch:
             return f"this patch would be refused: {error}\n"
         return "".join(change.difference(policy).text for change in changes)
 
+    def refusal(self, arguments: Arguments, policy: Policy) -> str:
+        """Why it would be refused now, as the model will be told; '' where it fits, and where the reason
+        would show something of a file that the model may not read unasked."""
+        if any(reading_need(file, policy) is not None for file in _files(arguments, policy)):
+            return ""
+        try:
+            _check_writable(self._plan(arguments, policy, learn=True), policy)
+        except PatchError as error:
+            return _not_applied(error)
+        return ""
+
     def predict(self, arguments: Arguments, policy: Policy) -> Mapping[str, tuple[str, str]]:
         """Path → hash before and hash intended, '' for no file; empty when it would be refused."""
         try:
@@ -136,9 +148,14 @@ class ApplyPatch:
         try:
             changes = self._plan(invocation.arguments, policy, learn=True)
             _check_allowed(changes, policy)
+            _check_writable(changes, policy)
             commit(changes)
+        except PartlyAppliedError as error:
+            return Outcome(
+                status=OutcomeStatus.FAILED, text=f"Applied in part, look before you go on: {error}"
+            )
         except PatchError as error:
-            return Outcome(status=OutcomeStatus.FAILED, text=f"Not applied, no file was changed: {error}")
+            return Outcome(status=OutcomeStatus.FAILED, text=_not_applied(error))
         for change in changes:
             self._learn(change)
         written = tuple(_written(change, policy) for change in changes)
@@ -156,6 +173,10 @@ class ApplyPatch:
             self._versions.forget(change.path)
         else:
             self._versions.note(change.path, change.after.data)
+
+
+def _not_applied(error: PatchError) -> str:
+    return f"Not applied, no file was changed: {error}"
 
 
 def _files(arguments: Arguments, policy: Policy) -> list[Path]:
@@ -184,6 +205,15 @@ def _check_allowed(changes: "Sequence[Change]", policy: Policy) -> None:
             need: Need | None = writing_need(path, policy)
             if need is not None:
                 raise PatchError(f"`{shown(path, policy)}` may not be written: {need.reason}")
+
+
+def _check_writable(changes: "Sequence[Change]", policy: Policy) -> None:
+    """Directories that this user may not write; known before anything is asked or staged."""
+    for change in changes:
+        for path in filter(None, (change.path, change.moved_from)):
+            there = next(above for above in path.parents if os.path.lexists(above))
+            if not os.access(there, os.W_OK | os.X_OK):
+                raise PatchError(f"the directory `{shown(there, policy)}` may not be written by this user")
 
 
 def _shown(arguments: Arguments) -> str:

@@ -139,6 +139,10 @@ class Toolbox:
         """Diff of what a patch writes."""
         return self._patch.preview(arguments, policy) if tool == self._patch.spec.name else ""
 
+    def refusal(self, tool: str, arguments: Arguments, policy: Policy) -> str:
+        """Why a patch would be refused now."""
+        return self._patch.refusal(arguments, policy) if tool == self._patch.spec.name else ""
+
     def terminals(self) -> Sequence[Mapping[str, Any]]:
         """Live and recently ended ones."""
         return self._terminals.listing()

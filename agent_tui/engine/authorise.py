@@ -30,6 +30,7 @@ class _Decided:
     call: Prepared
     verdict: Verdict
     digest: str = ""  # of what a person allowed
+    answer: Outcome | None = None  # a denial that is none of the gate's
 
 
 async def authorise(scope: Scope, calls: Sequence[Prepared]) -> list[Authorised]:
@@ -44,7 +45,9 @@ async def authorise(scope: Scope, calls: Sequence[Prepared]) -> list[Authorised]
                 decided[call.call_id] = _settle(scope, call, *early)
                 continue
             verdict = _judge(scope, call, f"a{scope.session.fold.asked + len(asked) + 1}")
-            if verdict.kind == "ask" and verdict.asked is not None:
+            if verdict.kind == "ask" and (refused := _refused(scope, call)) is not None:
+                decided[call.call_id] = refused
+            elif verdict.kind == "ask" and verdict.asked is not None:
                 asked[verdict.asked.approval_id] = (call, verdict.asked)
             else:
                 decided[call.call_id] = _Decided(call=call, verdict=verdict)
@@ -74,6 +77,15 @@ def _judge(scope: Scope, call: Prepared, approval_id: str) -> Verdict:
         if asked.call_id == call.call_id and asked.digest == scope.ports.gate.digest(shown):
             return Verdict(kind="ask", asked=asked)
     return scope.ports.gate.judge(shown, approval_id)
+
+
+def _refused(scope: Scope, call: Prepared) -> _Decided | None:
+    """The answer to a call that could not be carried out whatever a person says."""
+    text = scope.ports.toolbox.refusal(call.tool, call.arguments, scope.ports.gate.policy())
+    if not text:
+        return None
+    outcome = Outcome(status=OutcomeStatus.INVALID, text=text)
+    return _Decided(call=call, verdict=Verdict(kind="deny", text=text), answer=outcome)
 
 
 async def _ask(
@@ -126,6 +138,6 @@ async def _deny(scope: Scope, denied: Sequence[_Decided]) -> None:
     for one in denied:
         data = {"by": one.verdict.by, "detail": one.verdict.detail, "unavailable": one.verdict.unavailable}
         outcome = Outcome(status=OutcomeStatus.DENIED, text=one.verdict.text, data=data)
-        bodies.append(ended(one.call, outcome))
+        bodies.append(ended(one.call, one.answer or outcome))
     if bodies:
         await scope.session.commit(*bodies)

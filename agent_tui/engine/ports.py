@@ -81,6 +81,11 @@ class Toolbox(Protocol):
     def preview(self, tool: str, arguments: Arguments, policy: Policy) -> str:
         """Unified diff of what an edit would write; empty for other tools."""
 
+    def refusal(self, tool: str, arguments: Arguments, policy: Policy) -> str:
+        """Why a valid call would come to nothing as things are, so that nobody is asked about it; the
+        text is the answer to the model. Empty where it may work, or where saying why would show what
+        the model may not read."""
+
     def terminals(self) -> Sequence[Mapping[str, Any]]:
         """Live and recently ended terminals: id, command, state, started_at, call_id, tail."""
 

@@ -193,6 +193,9 @@ class FakeToolbox:
     def preview(self, tool: str, arguments: Arguments, policy: Policy) -> str:
         return "+" + str(arguments.get("path", ""))
 
+    def refusal(self, tool: str, arguments: Arguments, policy: Policy) -> str:
+        return str(arguments.get("refused", ""))
+
     def terminals(self) -> Sequence[Mapping[str, Any]]:
         return self.live
 

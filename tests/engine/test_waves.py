@@ -75,6 +75,19 @@ async def test_approvals_of_a_wave_are_asked_together_and_what_came_before_has_r
     assert [tool for tool, _ in run.toolbox.ran] == ["exec_command"]
 
 
+async def test_nobody_is_asked_about_a_call_that_would_be_refused(tmp_path: Path) -> None:
+    script = calls(
+        ("ask_exec", {"cmd": "one", "refused": "it does not fit"}), ("exec_command", {"cmd": "two"})
+    )
+    async with engine(tmp_path, script, text("done")) as run:
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+    assert run.bodies(ApprovalAsked) == []
+    assert run.toolbox.ran == [("exec_command", {"cmd": "two"})]
+    assert last_results(run.model.requests[1])[0] == "it does not fit"
+    assert run.bodies(CallEnded)[0].outcome.status is OutcomeStatus.INVALID
+
+
 async def test_edited_arguments_run_in_place_of_the_models_and_the_model_is_told(tmp_path: Path) -> None:
     async with engine(tmp_path, calls(("ask_exec", {"cmd": "rm -r /"})), text("done")) as run:
         run.send(Submit(text="go"))

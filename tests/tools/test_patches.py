@@ -277,8 +277,53 @@ async def test_an_error_in_the_middle_of_writing_puts_everything_back(
         ),
     )  # fmt: skip
     assert outcome.status is OutcomeStatus.FAILED
-    assert "No space left on device; nothing was changed" in outcome.text
+    assert "no file was changed" in outcome.text
+    assert outcome.text.endswith("No space left on device")
     assert tree(room.workspace) == before
+
+
+async def test_what_could_not_be_put_back_is_named(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tools.patch import commit
+
+    def full(*_: object, **__: object) -> None:
+        monkeypatch.setattr(commit, "_write_new", full)
+        raise OSError(28, os.strerror(28))
+
+    room.write("a.txt", "a\n")
+    monkeypatch.setattr(commit, "_link_new", full)
+    wanted = patch("*** Update File: a.txt", "@@", "-a", "+A", "*** Add File: z.txt", "+z")
+    outcome = await room.call("apply_patch", patch=wanted)
+    assert outcome.status is OutcomeStatus.FAILED
+    assert outcome.text.startswith("Applied in part")
+    assert "not put back: `" in outcome.text and "no file was changed" not in outcome.text
+
+
+async def test_a_write_protected_file_stays(room: Room) -> None:
+    room.write("a.txt", "a\n").chmod(0o444)
+    for wanted in (update("a.txt", "@@", "-a", "+A"), patch("*** Delete File: a.txt")):
+        assert "write-protected (mode 0444)" in await refused(room, wanted)
+    await applied(room, patch("*** Update File: a.txt", "*** Move to: b.txt"))
+    assert stat.S_IMODE((room.workspace / "b.txt").stat().st_mode) == 0o444
+
+
+async def test_what_would_be_refused_is_known_before_anybody_is_asked(room: Room, tmp_path: Path) -> None:
+    def refusal(**arguments: str) -> str:
+        return room.toolbox.refusal("apply_patch", room.check("apply_patch", **arguments), room.policy)
+
+    path = room.write("a.txt", "one\ntwo\n")
+    assert refusal(patch=update("a.txt", "@@", "-one", "+ONE")) == ""
+    assert "are not in the file" in refusal(patch=update("a.txt", "@@", "-other", "+ONE"))
+    assert "is not in the file" in refusal(path="a.txt", old="other", new="x")
+    assert "does not exist" in refusal(patch=update("b.txt", "@@", "-one", "+ONE"))
+    await room.call("read_file", path="a.txt")
+    path.write_text("one\nTWO\n")
+    assert "-two\n+TWO" in refusal(patch=update("a.txt", "@@", "-one", "+ONE"))
+    assert refusal(patch=update("a.txt", "@@", "-one", "+ONE")) == "", "the model has seen the difference"
+    outside = tmp_path / "secret.txt"
+    outside.write_text("hidden\n")
+    room.write(".env", "KEY=hidden\n")
+    for name in (str(outside), ".env"):
+        assert refusal(patch=update(name, "@@", "-guess", "+x")) == "", "says nothing of what is in it"
 
 
 async def test_add_move_delete_and_their_receipt(room: Room) -> None:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools.patch.grammar import PatchError
+from tools.patch.grammar import PartlyAppliedError, PatchError
 from tools.patch.plan import Change, Content, identity_of
 from tools.paths import open_resolved
 
@@ -21,7 +21,7 @@ _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS}
 
 
 def commit(changes: Sequence[Change]) -> None:
-    """Write them. Raises `PatchError` after the disk is as it was, and says so where it is not."""
+    """Write them. Raises `PatchError` after the disk is as it was, `PartlyAppliedError` where it is not."""
     work = _Work()
     at: Path | None = None
     try:
@@ -34,11 +34,9 @@ def commit(changes: Sequence[Change]) -> None:
         work.sync()
     except OSError as error:
         problems = work.undo()
-        text = f"`{at}` could not be written: {error.strerror or error}; nothing was changed"
+        text = f"`{at}` could not be written: {error.strerror or error}"
         if problems:
-            text = (
-                f"`{at}` could not be written: {error.strerror or error}; not put back: {', '.join(problems)}"
-            )
+            raise PartlyAppliedError(f"{text}; not put back: {', '.join(problems)}") from error
         raise PatchError(text) from error
     finally:
         work.close()

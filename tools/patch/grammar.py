@@ -18,6 +18,10 @@ class PatchError(Exception):
     """A patch that cannot be used; the text says where, why and what would work."""
 
 
+class PartlyAppliedError(PatchError):
+    """Writing failed in the middle, and so did putting back what had been written."""
+
+
 @dataclass(slots=True)
 class Hunk:
     """One place of a file: what stands there, and what shall stand there."""

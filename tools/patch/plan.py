@@ -97,6 +97,7 @@ class Planner:
         path = name_of(section.path, self._policy)
         before = self._entry(path, section.path)
         if before is not None:
+            _must_be_writable(before, section.path)
             self._must_be_known(path, before, section.path)
         self._changes[path] = Change(path=path, before=before, after=None, kind="D")
 
@@ -133,6 +134,7 @@ class Planner:
                 raise PatchError(f"`{text_path}` is deleted by an earlier part of the patch")
         else:
             now = read_content(path, text_path)
+            _must_be_writable(now, text_path)
             self._must_be_known(path, now, text_path)
         file = TextFile.of(now.data)
         if b"\0" in now.data[:8_192] and file.encoding == "utf-8":
@@ -172,6 +174,15 @@ class Planner:
             text = difference(known, content.data, f"a/{name}", f"b/{name}").text
             told = f"this is the difference, check the patch against it:\n{_bounded(text)}"
         raise PatchError(f"`{text_path}` was changed by something else since you last saw it; {told}")
+
+
+def _must_be_writable(content: Content, text_path: str) -> None:
+    """A file that nobody may write is meant to stay, though its directory would let it be replaced."""
+    if not content.mode & 0o222:
+        raise PatchError(
+            f"`{text_path}` is write-protected (mode {content.mode:04o}); if it is meant to change, "
+            f"run `chmod u+w` on it first"
+        )
 
 
 def read_content(path: Path, text_path: str) -> Content:
