@@ -5,13 +5,14 @@ the author recorded with the later one; a rollback gives each path back the auth
 checkpoint it went to, so that a redo never makes the user's own text look like ours.
 """
 
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from checkpoints.catalog import Row
 from checkpoints.ignores import Rules
 from checkpoints.snapshot import State
-from checkpoints.states import Pair, Trees, covered_pairs, shown
+from checkpoints.states import Pair, Trees, covered_pairs, parents
 from checkpoints.types import Author, Phase
 
 
@@ -47,9 +48,10 @@ class History:
     def record(self, row: Row, pairs: dict[bytes, Pair]) -> None:
         """Take in what changed up to that checkpoint."""
         target = int(row.target.rpartition("/")[2]) if row.cause.phase is Phase.AFTER_ROLLBACK else None
+        author_of = authors(row)
         for path, (before, after) in pairs.items():
             last = self.last(path)
-            author = author_of(row, path)
+            author = author_of(path)
             if target is not None and author is Author.ROLLBACK:
                 trace = self._restored(path, row, target)
             else:
@@ -78,12 +80,13 @@ class History:
         return Trace(Author.ROLLBACK, Author.ROLLBACK, row.created_at, row.seq)
 
 
-def author_of(row: Row, path: bytes) -> Author:
-    """Who changed that path between a checkpoint and the one before it."""
-    name = shown(path)
-    if row.exact and name not in row.exact and not any(one.startswith(name + "/") for one in row.exact):
-        return Author.EXTERNAL  # folders above a named file came with it
-    return row.author
+def authors(row: Row) -> Callable[[bytes], Author]:
+    """Who changed each path between a checkpoint and the one before it."""
+    if not row.exact:
+        return lambda _: row.author
+    named = [os.fsencode(name) for name in row.exact]
+    own = {*named, *(above for path in named for above in parents(path))}  # folders come with their files
+    return lambda path: row.author if path in own else Author.EXTERNAL
 
 
 def history(

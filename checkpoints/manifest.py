@@ -29,10 +29,9 @@ class Manifest:
     state: bytes
 
 
-def save(path: Path, manifest: Manifest) -> None:
-    """Write beside and rename. Raises OSError."""
+def save(path: Path, manifest: Manifest, temporary: Path) -> None:
+    """Write under the temporary name, on the same file system, and rename. Raises OSError."""
     scan = manifest.scan
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
     digest = hashlib.sha256()
     head = (scan.started_ns, dict(scan.exclude), scan.held, manifest.state)
     with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:

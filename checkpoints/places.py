@@ -8,7 +8,8 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
 from checkpoints.objects import EXECUTABLE, FILE, FOLDER, LINK, object_id
 from checkpoints.states import Entry
@@ -16,6 +17,26 @@ from checkpoints.states import Entry
 TEMPORARY_PREFIX = b".agent-tui-restore-"
 _FOLDER_FLAGS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPENED = 0o700
+
+
+Mark = tuple[int, int]  # inode and time of change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staged:
+    """A whole file beside its place, under a name of its own."""
+
+    path: bytes
+    temporary: bytes
+    descriptor: int
+    size_bytes: int
+
+    def synchronise(self) -> None:
+        """Return when it is on disk, and let go of it; raises OSError."""
+        try:
+            os.fdatasync(self.descriptor)
+        finally:
+            os.close(self.descriptor)
 
 
 class Places:
@@ -67,25 +88,41 @@ class Places:
             os.mkdir(name, 0o700, dir_fd=folder)
             _chmod(folder, name, permissions)
 
-    def write(self, path: bytes, content: bytes, permissions: int) -> None:
-        """Put a whole file in place of what is there; what is there must not be a folder."""
+    def mark(self, path: bytes) -> Mark | None:
+        """What tells that a path was changed between two looks; None when nothing is there."""
+        try:
+            with self._parent(path) as (folder, name):
+                status = os.lstat(name, dir_fd=folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return status.st_ino, status.st_ctime_ns
+
+    def stage(self, path: bytes, content: bytes, permissions: int) -> Staged:
+        """Write a whole file beside its place, for `put`; it is on disk after `Staged.synchronise`."""
         self._make_parents(path)
         with self._opened(path), self._parent(path) as (folder, name):
             temporary = TEMPORARY_PREFIX + secrets.token_hex(6).encode()
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             descriptor = os.open(temporary, flags, 0o600, dir_fd=folder)
             try:
-                try:
-                    _write_all(descriptor, content)
-                    _keep_owner(descriptor, folder, name)
-                    os.fchmod(descriptor, permissions)
-                    os.fdatasync(descriptor)
-                finally:
-                    os.close(descriptor)
-                os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+                _write_all(descriptor, content)
+                _keep_owner(descriptor, folder, name)
+                os.fchmod(descriptor, permissions)
             except OSError:
+                os.close(descriptor)
                 os.unlink(temporary, dir_fd=folder)
                 raise
+        return Staged(path=path, temporary=temporary, descriptor=descriptor, size_bytes=len(content))
+
+    def put(self, staged: Staged) -> None:
+        """Move a staged file into its place; what is there must not be a folder."""
+        with self._opened(staged.path), self._parent(staged.path) as (folder, name):
+            os.rename(staged.temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+
+    def drop(self, staged: Staged) -> None:
+        """Remove a staged file that is not wanted any more."""
+        with suppress(FileNotFoundError), self._opened(staged.path), self._parent(staged.path) as (folder, _):
+            os.unlink(staged.temporary, dir_fd=folder)
 
     def write_link(self, path: bytes, target: bytes) -> None:
         """Put a link in place of what is there."""

@@ -4,42 +4,108 @@ A step whose path is neither as planned nor already as wanted is left alone and 
 changed it meanwhile.
 """
 
+import errno
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from checkpoints.journal import Step
 from checkpoints.objects import FOLDER, LINK
-from checkpoints.places import Places
+from checkpoints.places import Mark, Places, Staged
 from checkpoints.states import Entry, shown
 from checkpoints.store import DamagedStoreError
 
 _OPENED = 0o700
+_CHANGED = "changed meanwhile, left as it is"
+_MANY_FILES = 64
+_MANY_BYTES = 8 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Waiting:
+    """A step whose file is written beside its place and waits to be moved there."""
+
+    index: int
+    staged: Staged
+    mark: Mark | None  # of what is in its place
 
 
 @dataclass(slots=True, kw_only=True)
 class Restore:
-    """One run over a list of steps; `read` gives content by id, `done` is told after each step."""
+    """One run over a list of steps; `read` gives content by id, `done` is told after each step.
+
+    Files are written beside their places, many before the first is synchronised, as the file system
+    then needs few flushes; and each is moved only once it is on disk.
+    """
 
     places: Places
     read: Callable[[bytes], bytes]
     done: Callable[[int], None]
     failures: dict[str, str] = field(default_factory=dict)  # path → reason
+    _waiting: list[_Waiting] = field(default_factory=list)
 
     def run(self, steps: Sequence[Step]) -> None:
         """Do all steps; what fails is in `failures`, the rest is done."""
         self._open_folders(steps)
         for index in order(steps):
             step = steps[index]
+            if step.after is None or _is_many(self._waiting):
+                self._put_waiting()  # nothing is deleted before all that comes back is there
+            found = self._attempt(index, step)
+            if isinstance(found, _Waiting):
+                self._waiting.append(found)
+            else:
+                self._end(index, step.path, found)
+        self._put_waiting()
+
+    def _attempt(self, index: int, step: Step) -> "_Waiting | str":
+        try:
             try:
-                reason = self._step(step)
+                return self._step(index, step)
             except OSError as error:
-                reason = strerror(error)
-            except DamagedStoreError as error:
-                reason = str(error)
-            if reason:
-                self.failures[shown(step.path)] = reason
-            self.done(index)
+                if error.errno != errno.ENOSPC or not self._waiting:
+                    raise
+                self._put_waiting()  # what they replace gives its space back
+                return self._step(index, step)
+        except OSError as error:
+            return strerror(error)
+        except DamagedStoreError as error:
+            return str(error)
+
+    def _put_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        reasons = [self._synchronised(one) for one in waiting]
+        for one, reason in zip(waiting, reasons, strict=True):
+            self._end(one.index, one.staged.path, reason or self._put_one(one))
+
+    def _synchronised(self, one: _Waiting) -> str:
+        try:
+            one.staged.synchronise()
+        except OSError as error:
+            self._drop(one.staged)
+            return strerror(error)
+        return ""
+
+    def _put_one(self, one: _Waiting) -> str:
+        try:
+            if self.places.mark(one.staged.path) == one.mark:
+                self.places.put(one.staged)
+                return ""
+            reason = _CHANGED
+        except OSError as error:
+            reason = strerror(error)
+        self._drop(one.staged)
+        return reason
+
+    def _drop(self, staged: Staged) -> None:
+        with suppress(OSError):  # its folder is gone or closed, and the step has failed for that
+            self.places.drop(staged)
+
+    def _end(self, index: int, path: bytes, reason: str) -> None:
+        if reason:
+            self.failures[shown(path)] = reason
+        self.done(index)
 
     def _open_folders(self, steps: Iterable[Step]) -> None:
         """Folders that get other bits are opened to us first, and get their bits last."""
@@ -50,18 +116,22 @@ class Restore:
                 except OSError as error:
                     self.failures[shown(step.path)] = strerror(error)
 
-    def _step(self, step: Step) -> str:
+    def _step(self, index: int, step: Step) -> "_Waiting | str":
+        mark = self.places.mark(step.path)
         current = self.places.look(step.path)
         if current == step.after and not _is_folder(step.after):
             return ""
-        if not _same(current, step.before) and not _same(current, step.after):
-            return "changed meanwhile, left as it is"
+        if not _same(current, step.before) and not _same(current, step.after) and not _between(step, current):
+            return _CHANGED
         if step.after is None:
             return self._remove(step.path, current)
         if _is_folder(step.after):
             return self._folder(step.path, step.after, current)
-        self._put(step.path, step.after, current)
-        return ""
+        if _is_folder(current):
+            if not self.places.remove_folder(step.path):
+                return "a folder with files of others is in its place"
+            mark = None
+        return self._write(index, step.path, step.after, current, mark)
 
     def _remove(self, path: bytes, current: Entry | None) -> str:
         if current is None:
@@ -80,15 +150,17 @@ class Restore:
             self.places.make_folder(path, wanted.permissions | _OPENED)
         return ""
 
-    def _put(self, path: bytes, wanted: Entry, current: Entry | None) -> None:
-        if current is not None and _is_folder(current) and not self.places.remove_folder(path):
-            raise OSError(39, "a folder with files of others is in its place")
+    def _write(
+        self, index: int, path: bytes, wanted: Entry, current: Entry | None, mark: Mark | None
+    ) -> "_Waiting | str":
         if wanted.mode == LINK:
             self.places.write_link(path, self.read(wanted.oid))
         elif current is not None and current.oid == wanted.oid and current.mode != LINK:
             self.places.set_permissions(path, wanted.permissions)
         else:
-            self.places.write(path, self.read(wanted.oid), wanted.permissions)
+            staged = self.places.stage(path, self.read(wanted.oid), wanted.permissions)
+            return _Waiting(index=index, staged=staged, mark=mark)
+        return ""
 
     def set_folder_bits(self, steps: Iterable[Step]) -> None:
         """The last bits of folders, deepest first; after everything else."""
@@ -100,6 +172,10 @@ class Restore:
                     self.places.set_permissions(step.path, step.after.permissions)
             except OSError as error:
                 self.failures[shown(step.path)] = strerror(error)
+
+
+def _is_many(waiting: Sequence[_Waiting]) -> bool:
+    return len(waiting) >= _MANY_FILES or sum(one.staged.size_bytes for one in waiting) >= _MANY_BYTES
 
 
 def order(steps: Sequence[Step]) -> list[int]:
@@ -140,6 +216,13 @@ def _same(current: Entry | None, planned: Entry | None) -> bool:
     if not current.oid:
         return (current.mode, current.permissions) == (planned.mode, planned.permissions)
     return current == planned
+
+
+def _between(step: Step, current: Entry | None) -> bool:
+    """Whether a path is as a killed run leaves it that was to put a file for a folder, or a folder for
+    a file: what was there is gone, and nothing else is there yet."""
+    both = step.before is not None and step.after is not None
+    return current is None and both and _is_folder(step.before) != _is_folder(step.after)
 
 
 def strerror(error: OSError) -> str:

@@ -28,7 +28,7 @@ from checkpoints.types import (
     RollbackPlan,
     RollbackResult,
 )
-from checkpoints.workspace import Workspace
+from checkpoints.workspace import Rolled, Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,7 +271,7 @@ class Rollback:
         merged: list[str],
         request: Request | None,
     ) -> RollbackResult:
-        """Read everything again, compare, and record the state after."""
+        """Read again what was written, compare, and record the state after."""
         workspace = self._workspace
         cause = Cause(
             phase=Phase.AFTER_ROLLBACK,
@@ -279,15 +279,18 @@ class Rollback:
             summary=f"after rollback to {row.id}",
             joint=before.cause.joint,
         )
-        after = workspace.record_locked(cause, reread=True, rolled=(row.id, before.id)).row
+        paths = [step.path for step in steps]
+        rolled = Rolled(target=row.id, undo=before.id, paths=paths, is_seen=request is not None)
+        after = workspace.record_locked(cause, rolled=rolled).row
         state = workspace.state(after)
         mismatches = self._mismatches(steps, failures, state)
+        written = set(paths)
         pairs = {
             path: pair
             for path, pair in covered_pairs(
                 workspace.trees, workspace.state(before), state, workspace.above
             ).items()
-            if any(path == step.path for step in steps)
+            if path in written
         }
         changed = changes(workspace.trees, workspace.state(before), state, pairs, lambda _: Author.ROLLBACK)
         workspace.journal.end()

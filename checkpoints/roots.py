@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import secrets
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,7 +85,7 @@ def set_aside(directory: Path) -> Path:
 def _describe(directory: Path, root: Path, *, alone: bool) -> None:
     path = directory / _DESCRIPTION
     if not path.exists():
-        temporary = directory / f"{_DESCRIPTION}.{os.getpid()}"
+        temporary = directory / f"{_DESCRIPTION}.{secrets.token_hex(4)}"
         temporary.write_text(json.dumps({"root": os.fspath(root), "alone": alone}))
         temporary.replace(path)
 

@@ -9,6 +9,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -81,15 +82,17 @@ class Scanner:
         *,
         touched: Iterable[bytes] = (),
         deadline: float | None = None,
-        reread: bool = False,
+        only: Collection[bytes] | None = None,
         occupied: Iterable[bytes] = (),
     ) -> Scan:
         """Walk everything; `touched` paths are held whatever the rules and read again, `occupied`
-        ones are taken for missing.
+        ones are taken for missing. With `only`, those paths and what is new below them are read,
+        whatever their times say, and all else is taken to be as the scan before found it.
 
         `deadline` is of `time.monotonic`; raises TooWideError past it or past the file limit, and
         OSError when the root itself cannot be read or the store cannot be written.
         """
+        previous = self.previous
         walk = _Walk(
             scanner=self,
             skipped=set(self.skipped),
@@ -99,15 +102,19 @@ class Scanner:
             occupied=_names_in_folders(occupied),
             deadline=deadline,
         )
-        walk.racy_from = 0 if reread or self.previous is None else self.previous.started_ns - RACY_NS
-        walk.coarse_from = 0 if reread or self.previous is None else self.previous.started_ns - COARSE_RACY_NS
         started_ns = time.time_ns()
+        if previous is not None and only is not None:
+            walk.only, walk.exclude = _by_folder(only), dict(previous.exclude)
+            started_ns = previous.started_ns  # what is not read again is no fresher than that
+        elif previous is not None:
+            walk.racy_from = previous.started_ns - RACY_NS
+            walk.coarse_from = previous.started_ns - COARSE_RACY_NS
         status = os.stat(self.root)
-        old = self.previous.root if self.previous else None
+        old = previous.root if previous else None
         root = walk.folder(self.root, b"", status, old, self.above, only_known=False)
         if len(walk.held) > MAX_HELD:
             self.hold, self.sticky = set(), False
-            return self.scan(keep, touched=touched, deadline=deadline, reread=reread, occupied=occupied)
+            return self.scan(keep, touched=touched, deadline=deadline, occupied=occupied)
         self.hold |= walk.held
         self.previous = Scan(
             root=root, started_ns=started_ns, exclude=walk.exclude, held=frozenset(self.hold)
@@ -125,17 +132,22 @@ class _Entry(Protocol):
 class _NamedEntry:
     """A name looked up without listing its folder."""
 
-    __slots__ = ("_path",)
+    __slots__ = ("_status",)
 
     def __init__(self, path: bytes) -> None:
-        self._path = path
+        self._status = os.lstat(path)
 
-    def stat(self, *, follow_symlinks: bool) -> os.stat_result:
-        return os.stat(self._path, follow_symlinks=follow_symlinks)
+    def stat(self, *, follow_symlinks: bool) -> os.stat_result:  # noqa: ARG002 - never asked to
+        return self._status
 
 
 def _named(path: bytes, names: Collection[bytes]) -> list[tuple[bytes, _Entry]]:
-    return [(name, _NamedEntry(path + b"/" + name)) for name in names if os.path.lexists(path + b"/" + name)]
+    """Those of the names that exist; raises PermissionError for a closed folder."""
+    found: list[tuple[bytes, _Entry]] = []
+    for name in names:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            found.append((name, _NamedEntry(path + b"/" + name)))
+    return found
 
 
 def _by_folder(paths: Iterable[bytes]) -> dict[bytes, set[bytes]]:
@@ -170,6 +182,7 @@ class _Walk:
     touched: dict[bytes, set[bytes]]
     hold: dict[bytes, set[bytes]]
     occupied: dict[bytes, set[bytes]]
+    only: dict[bytes, set[bytes]] | None = None
     held: set[bytes] = field(default_factory=set)
     deadline: float | None
     racy_from: int = 0
@@ -189,6 +202,8 @@ class _Walk:
         only_known: bool,
     ) -> Folder:
         """The folder as it is now; the old object itself when nothing in it changed."""
+        if self.only is not None and old is not None and old.rules is not None:
+            return self._part(path, relative, status, old, old.rules, only_known=only_known)
         touched: Collection[bytes] = self.touched.get(relative, ())
         if self.scanner.targeted:
             entries = _named(path, touched)
@@ -209,6 +224,27 @@ class _Walk:
             if name != b".git":
                 here.entry(name, entry)
         self.check()
+        return here.finish(status)
+
+    def _part(
+        self,
+        path: bytes,
+        relative: bytes,
+        status: os.stat_result,
+        old: Folder,
+        rules: Rules,
+        *,
+        only_known: bool,
+    ) -> Folder:
+        """The folder with only the asked for names looked at again."""
+        names = (self.only or {}).get(relative, set()) - self.occupied.get(relative, set())
+        if not names and old.mode == status.st_mode:
+            return old
+        here = _Level(walk=self, path=path, relative=relative, old=old, rules=rules, only_known=only_known)
+        here.touched, here.hold = self.touched.get(relative, ()), self.hold.get(relative, ())
+        here.keep_all_but(names)
+        for name, entry in _named(path, names):
+            here.entry(name, entry)
         return here.finish(status)
 
     def check(self) -> None:
@@ -291,6 +327,14 @@ class _Level:
         self.folders: dict[bytes, Folder] = {}
         self.gaps: dict[bytes, Gap] = {}
         self.changed = old is None
+
+    def keep_all_but(self, names: Collection[bytes]) -> None:
+        """Take what is known of all other names as it is."""
+        if self.old is not None:
+            self.files = {name: file for name, file in self.old.files.items() if name not in names}
+            self.folders = {name: inner for name, inner in self.old.folders.items() if name not in names}
+            self.gaps = {name: gap for name, gap in self.old.gaps.items() if name not in names}
+            self.held = set(self.old.held.difference(names))
 
     def entry(self, name: bytes, entry: "_Entry") -> None:
         """Look at one name; anything that vanishes meanwhile is as if it had never been there."""

@@ -196,9 +196,13 @@ class Store:
         name = oid.hex()
         return f"{self._objects}/{name[:2]}/{name[2:]}"
 
+    def temporary(self) -> Path:
+        """A name for a file to be renamed; what a killed process leaves there is swept by a prune."""
+        return self.directory / "tmp" / secrets.token_hex(8)
+
     def _begin(self, content: bytes) -> tuple[int, str]:
         """A new temporary file with that content, and its descriptor."""
-        temporary = f"{self.directory}/tmp/{secrets.token_hex(8)}"
+        temporary = os.fspath(self.temporary())
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             view = memoryview(content)

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from checkpoints import manifest
-from checkpoints.attribution import author_of
+from checkpoints.attribution import authors
 from checkpoints.catalog import Catalog, Row
 from checkpoints.causes import author_between, running_after, trailers
 from checkpoints.coverage import Limits
 from checkpoints.diff import changes
 from checkpoints.gitprocess import Git
+from checkpoints.ignores import FILE_NAME
 from checkpoints.journal import Journal
 from checkpoints.lock import hold
 from checkpoints.nested import HeadState, enclosing, git_dir_of, head_state
@@ -40,6 +41,23 @@ class Recorded:
 
     row: Row
     changes: tuple[FileChange, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rolled:
+    """A rollback that was carried out: checkpoints by id, and where it wrote."""
+
+    target: str
+    undo: str
+    paths: Sequence[bytes]
+    is_seen: bool  # the scan before it is of this process and fresh: only `paths` are looked at
+
+    @property
+    def only(self) -> Sequence[bytes] | None:
+        """What has to be read again; another ignore file may change what else is covered: all."""
+        if self.is_seen and not any(path.rpartition(b"/")[2] == FILE_NAME for path in self.paths):
+            return self.paths
+        return None
 
 
 class Workspace:
@@ -180,12 +198,11 @@ class Workspace:
         cause: Cause,
         *,
         deadline: float | None = None,
-        reread: bool = False,
-        rolled: tuple[str, str] | None = None,
+        rolled: Rolled | None = None,
     ) -> Recorded:
-        """Take a checkpoint under a lock already held; `rolled` is target and undo of a rollback."""
+        """Take a checkpoint under a lock already held; `rolled` is what a rollback did before it."""
         self.touched |= touched_paths(self.root, cause.touched)
-        state = self._state_or_error(deadline=deadline, reread=reread)
+        state = self._state_or_error(deadline=deadline, only=rolled.only if rolled else None)
         last = self.catalog.last(cause.session)
         row = self._row(cause, state, last, rolled)
         pairs: dict[bytes, Pair] = {}
@@ -194,18 +211,16 @@ class Workspace:
             older = self._readable(last)
             if older is not None:
                 pairs = covered_pairs(self.trees, older, state, self.above)
-                found = changes(self.trees, older, state, pairs, lambda path: author_of(row, path))
+                found = changes(self.trees, older, state, pairs, authors(row))
         row = self.catalog.add(replace(row, changes=found))
         if last is None or last.commit != row.commit:
             self._keep(["checkpoints", row.session, str(row.seq)], row.commit)
         return Recorded(row=row, changes=found)
 
-    def _row(self, cause: Cause, state: State, last: Row | None, rolled: tuple[str, str] | None) -> Row:
+    def _row(self, cause: Cause, state: State, last: Row | None, rolled: Rolled | None) -> Row:
         created_at = time.time()
         author, is_exact = author_between(cause, last)
-        exact = (
-            tuple(sorted(shown(path) for path in touched_paths(self.root, cause.touched))) if is_exact else ()
-        )
+        theirs = touched_paths(self.root, cause.touched) if is_exact else rolled.paths if rolled else ()
         if last is not None and last.state == state.oid:
             commit = last.commit
         else:
@@ -219,12 +234,12 @@ class Workspace:
             state=state.oid,
             commit=commit,
             author=author,
-            exact=exact,
+            exact=tuple(sorted(shown(path) for path in theirs)),
             uncovered=self._uncovered(state),
             heads=self.heads(),
             running=running_after(cause, last),
-            target=rolled[0] if rolled else "",
-            undo=rolled[1] if rolled else "",
+            target=rolled.target if rolled else "",
+            undo=rolled.undo if rolled else "",
         )
 
     def now(self, touched: Iterable[bytes] = ()) -> State:
@@ -232,12 +247,10 @@ class Workspace:
         with self.locked():
             return self.now_locked(touched)
 
-    def now_locked(self, touched: Iterable[bytes] = (), *, reread: bool = False) -> State:
+    def now_locked(self, touched: Iterable[bytes] = ()) -> State:
         """The same under a lock already held."""
         self.touched |= set(touched)
-        return self._state_or_error(
-            deadline=time.monotonic() + self.limits.take_s, reread=reread, keep_alive=True
-        )
+        return self._state_or_error(deadline=time.monotonic() + self.limits.take_s, keep_alive=True)
 
     def unlisted(self, last: Row, state: State) -> Row:
         """The row that a checkpoint taken now would get; it is not stored."""
@@ -254,18 +267,20 @@ class Workspace:
         )
 
     def _state_or_error(
-        self, *, deadline: float | None, reread: bool = False, keep_alive: bool = False
+        self, *, deadline: float | None, only: Collection[bytes] | None = None, keep_alive: bool = False
     ) -> State:
         try:
-            return self._state_now(deadline=deadline, reread=reread, keep_alive=keep_alive)
+            return self._state_now(deadline=deadline, only=only, keep_alive=keep_alive)
         except TooWideError as error:
             raise CheckpointError(f"no checkpoint of `{self.home.root}`: {error}") from error
 
-    def _state_now(self, *, deadline: float | None, reread: bool = False, keep_alive: bool = False) -> State:
+    def _state_now(
+        self, *, deadline: float | None, only: Collection[bytes] | None = None, keep_alive: bool = False
+    ) -> State:
         writer = ObjectWriter(self.store)
         before = self._scanner.previous
         try:
-            scan = self._scan(writer, deadline=deadline, reread=reread)
+            scan = self._scan(writer, deadline=deadline, only=only)
             if before is not None and self._is_same(before, scan):
                 assert self._latest is not None
                 return self._latest
@@ -288,12 +303,12 @@ class Workspace:
             self._save_locked(scan, state)
         return state
 
-    def _scan(self, writer: ObjectWriter, *, deadline: float | None, reread: bool) -> Scan:
+    def _scan(self, writer: ObjectWriter, *, deadline: float | None, only: Collection[bytes] | None) -> Scan:
         """Walk past the stand-ins; again when some were made meanwhile."""
         occupied = self.occupied()
         while True:
             scan = self._scanner.scan(
-                writer.blob, touched=self.touched, deadline=deadline, reread=reread, occupied=occupied
+                writer.blob, touched=self.touched, deadline=deadline, only=only, occupied=occupied
             )
             more = self.occupied() - occupied
             if not more:
@@ -334,6 +349,7 @@ class Workspace:
             manifest.save(
                 self.home.directory / f"scan-{self.home.name}.cache",
                 manifest.Manifest(scan=scan, state=state.oid),
+                self.store.temporary(),
             )
         except (OSError, CheckpointError):
             return  # only a cache

@@ -15,6 +15,8 @@ from tests.checkpoints.sessions import Session
 from tests.checkpoints.trees import Manifest, git_manifest, manifest
 
 HERE = Path(__file__).parent
+EVERY_STEP = int(os.environ.get("AGENT_TUI_KILL_EVERY_STEP", "1"))
+EVERY_WRITE = int(os.environ.get("AGENT_TUI_KILL_EVERY_WRITE", "7"))
 
 
 def play(root: Path, session: Session) -> tuple[str, Manifest, Manifest]:
@@ -38,31 +40,48 @@ def play(root: Path, session: Session) -> tuple[str, Manifest, Manifest]:
     return start.id, before, manifest(root)
 
 
+def killed_at(
+    moment: int, what: str, root: Path, state_dir: Path, target: str
+) -> subprocess.CompletedProcess[bytes]:
+    """A rollback in a process that kills itself then."""
+    arguments = [str(root), str(state_dir), target, str(moment), what]
+    command = [sys.executable, str(HERE / "killed_rollback.py"), *arguments]
+    return subprocess.run(command, capture_output=True, timeout=30)
+
+
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("complete", [True, False], ids=["finish", "take back"])
-def test_rollback_killed_at_any_step_is_settled(
-    root: Path, state_dir: Path, open_session: OpenSession, complete: bool
+@pytest.mark.parametrize(
+    ("what", "moments", "least"),
+    [("steps", range(-1, 1000, EVERY_STEP), 9), ("writes", range(1, 1000, EVERY_WRITE), 40)],
+)
+def test_rollback_killed_at_any_moment_is_settled(
+    root: Path,
+    state_dir: Path,
+    open_session: OpenSession,
+    complete: bool,
+    what: str,
+    moments: range,
+    least: int,
 ) -> None:
     session = open_session()
     target, before, after = play(root, session)
-    for step in range(-1, 100):
-        done = subprocess.run(
-            [sys.executable, str(HERE / "killed_rollback.py"), str(root), str(state_dir), target, str(step)],
-            capture_output=True,
-            timeout=30,
-        )
+    for moment in moments:
+        done = killed_at(moment, what, root, state_dir, target)
         if done.returncode == 0:
             break
         assert done.returncode == -signal.SIGKILL, done.stderr
         rollback = Rollback(session.core)
-        over = rollback.cut() is None  # killed after the last mark
+        is_cut = rollback.cut() is not None  # else nothing was begun, or all is done
         result = rollback.recover(complete=complete)
         assert rollback.cut() is None
         assert result is None or not result.mismatches
-        assert manifest(root) == (before if complete or over or result is None else after)
+        if is_cut and result is not None:
+            assert manifest(root) == (before if complete else after)
         if manifest(root) == before:
             session.redo()
         assert manifest(root) == after
-    assert step > 9
+    assert moment > least
     assert manifest(root) == before
 
 
@@ -71,13 +90,26 @@ def test_edits_between_crash_and_recovery_stay(
 ) -> None:
     session = open_session()
     target, before, _ = play(root, session)
-    command = [sys.executable, str(HERE / "killed_rollback.py"), str(root), str(state_dir), target, "2"]
-    assert subprocess.run(command, capture_output=True, timeout=30).returncode == -signal.SIGKILL
+    assert killed_at(2, "steps", root, state_dir, target).returncode == -signal.SIGKILL
     (root / "a").write_text("by the user, after the crash\n")
     result = Rollback(session.core).recover(complete=True)
     assert result is not None
     assert any(line.startswith("a (changed meanwhile") for line in result.mismatches)
     assert manifest(root) == {**before, b"a": ("file", 0o644, b"by the user, after the crash\n")}
+
+
+def test_edits_between_crash_and_recovery_stay_the_users(
+    root: Path, state_dir: Path, open_session: OpenSession
+) -> None:
+    (root / "README").write_text("1\n")
+    session = open_session()
+    target, before, _ = play(root, session)
+    assert killed_at(2, "steps", root, state_dir, target).returncode == -signal.SIGKILL
+    (root / "README").write_text("by the user, after the crash\n")
+    Rollback(session.core).recover(complete=False)
+    result = session.rollback(target)
+    assert result.kept == ("README",)
+    assert manifest(root) == {**before, b"README": ("file", 0o644, b"by the user, after the crash\n")}
 
 
 FULL_DISK = """
