@@ -128,10 +128,11 @@ def _base(theme: str, role: str) -> Style:
     if painted is None:
         return (_ANSI if theme == "ansi" else _MONO).get(role, Style())
     if role.startswith("syntax."):
-        return Style(color=painted.syntax.get(role[7:], painted.colours["text"]))
+        colour = painted.syntax.get(role[7:], painted.colours["text"])
+        return Style(color=colour, bgcolor=painted.background)
     return Style(
         color=painted.colours.get(role, painted.colours["text"]),
-        bgcolor=painted.on.get(role),
+        bgcolor=painted.on.get(role, painted.background),
         bold=role in _BOLD or None,
         underline=role == "link" or None,
     )

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from textual import events as toolkit
+from textual.drivers.headless_driver import HeadlessDriver
+from textual.geometry import Size
 from textual.keys import REPLACED_KEYS, _character_to_key, _get_unicode_name_from_key
 from textual.pilot import Pilot
 
@@ -18,6 +20,7 @@ from agent_tui.tui.chosen import Chosen
 from agent_tui.tui.clock import Clock
 from tests.tui import scenes
 from tests.tui.fake_engine import FakeEngine, Play
+from tests.tui.pictures import rows
 
 ROUNDS = 3  # looks in a row at which nothing was left to do
 NOW = 1_007.0  # seven seconds after every event of a `FakeEngine`
@@ -53,9 +56,9 @@ class Driven:
         rounds = 0
         for _ in range(2_000):
             await self.pilot._wait_for_screen()
+            self.app.screen._on_timer_update()  # lay out and paint, which may ask for more
             rounds = rounds + 1 if self._is_idle else 0
             if rounds == ROUNDS:
-                self.app.screen._on_timer_update()
                 return
             await asyncio.sleep(0 if rounds else 0.002)
         raise AssertionError("the screen never settled")
@@ -75,8 +78,16 @@ class Driven:
             driver.send_message(event)
             await self.settle()
 
-    async def resize(self, columns: int, rows: int) -> None:
-        await self.pilot.resize_terminal(columns, rows)
+    async def resize(self, columns: int, height: int) -> None:
+        size = Size(columns, height)
+        assert isinstance(self.app._driver, HeadlessDriver)
+        self.app._driver._size = size
+        self.app.post_message(toolkit.Resize(size, size))
+        for _ in range(400):  # the toolkit takes several sizes in a row for one
+            await self.settle()
+            if self.app._resize_event is None and self.app.screen._compositor.size == size:
+                break
+            await asyncio.sleep(0.002)
         await self.settle()
 
     async def type(self, text: str) -> None:
@@ -91,8 +102,7 @@ class Driven:
     @property
     def screen(self) -> str:
         """The rows, blanks at the right cut off."""
-        strips = self.app.screen._compositor.render_strips()
-        return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+        return "\n".join(rows(self.app))
 
 
 def _character(key: str) -> str | None:

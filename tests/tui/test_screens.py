@@ -1,170 +1,26 @@
-"""Pictures of every screen as text; `UPDATE_SCREENS=1` writes them anew, a review reads the difference."""
+"""Pictures of every screen as text; `UPDATE_SCREENS=1` writes them anew, a review reads the difference.
+
+One app takes all pictures of a scene, so each is also a test of resizing and of changing the theme.
+"""
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
-from agent_tui.engine import commands, events
 from agent_tui.tui.chosen import Chosen
-from checkpoints.types import Author, Cause, Checkpoint, Conflict, FileChange, Operation, Phase, RollbackPlan
-from context.codec import encode
-from tests.tui import scenes
-from tests.tui.driving import driven
-from tests.tui.fake_engine import Play
-from tools.types import OutcomeStatus
+from agent_tui.tui.glyphs import ASCII, UNICODE
+from agent_tui.tui.screens.view import Body, View
+from agent_tui.tui.widgets.pane import Pane
+from tests.tui import gallery
+from tests.tui.driving import Driven, driven
+from tests.tui.pictures import Picture, has_colour, take
 
 PICTURES = Path(__file__).with_name("screens")
-S = OutcomeStatus
-DIFF = (
-    "--- a/slugify.py\n+++ b/slugify.py\n@@ -5,3 +5,4 @@ slugify\n def slugify(text: str) -> str:\n"
-    '-    return text\n+    text = text.strip("-")\n+    return text or "n-a"\n'
-    "--- /dev/null\n+++ b/test_slugify.py\n@@ -0,0 +1,2 @@\n+import pytest\n+\n"
-)
-
-
-def cards() -> list[events.Body]:
-    """Every row of screens.md 3.3 that an outcome can give."""
-    call = scenes.call
-    external = (FileChange(path="notes.txt", kind="M", added=3, removed=0, author=Author.EXTERNAL),)
-    three = (
-        FileChange(path="a.py", kind="M", added=1, removed=1),
-        FileChange(path="b.py", kind="M", added=2, removed=2),
-        FileChange(path="c.py", kind="D", added=0, removed=40),
-    )
-    return [
-        *call(
-            "c1",
-            "exec_command",
-            "sed -i 's/foo/bar/' *.py",
-            exit_code=0,
-            seconds=0.2,
-            changes=three,
-            external=external,
-        ),
-        *call(
-            "c2", "exec_command", "make test", 1, S.FAILED, ("make: *** Error 1",), exit_code=2, seconds=3.1
-        ),
-        *call(
-            "c3",
-            "exec_command",
-            "curl https://example.org",
-            1,
-            S.FAILED,
-            exit_code=6,
-            denial="network is off",
-        ),
-        *call("c4", "exec_command", "npm run build", 1, S.INTERRUPTED, seconds=12.4, changes=three[:1]),
-        *call("c5", "exec_command", "alembic upgrade head", 1, S.OUTCOME_UNKNOWN),
-        *call("c6", "exec_command", "pytest tests/slow", 1, S.TIMED_OUT, seconds=120.0),
-        *call("c7", "exec_command", "npm run dev", 1, S.YIELDED, terminal="t2"),
-        *call("c8", "exec_command", "pytest -q", 1, S.SKIPPED, data={"why": "you steered first"}),
-        *call("c9", "read_file", "a.py", 2),
-        *call("c10", "read_file", "b.py", 2),
-    ]
-
-
-def checkpoint(seq: int, summary: str, phase: Phase, *changes: FileChange) -> Checkpoint:
-    cause = Cause(phase=phase, session="7f3a", summary=summary)
-    return Checkpoint(
-        id=f"7f3a/{seq}",
-        session="7f3a",
-        seq=seq,
-        created_at=946_684_800.0 + 60 * seq,
-        cause=cause,
-        tree="t",
-        changes=changes,
-    )
-
-
-def edit() -> list[events.Body]:
-    """A patch waits for approval."""
-    return [*scenes.turn(), *scenes.approval(1, "patch 2 files", {"action": "edit"}, diff=DIFF)]
-
-
-PLAN = RollbackPlan(
-    target="7f3a/17",
-    operations=(
-        Operation(action="write", path="export.py", detail="+1 -1"),
-        Operation(action="delete", path="slug.py"),
-    ),
-    conflicts=(Conflict(path="README.md", author=Author.EXTERNAL, changed_at=None, reason="changed by you"),),
-    kept=("notes.txt",),
-)
-ANSWERS: dict[commands.Subject, Any] = {
-    commands.Subject.DIFF: DIFF,
-    commands.Subject.CHECKPOINTS: [
-        encode(checkpoint(18, "", Phase.BEFORE_ROLLBACK, *scenes.CHANGES)),
-        encode(checkpoint(17, "git mv slugify.py slug.py", Phase.BEFORE_CALL)),
-        encode(checkpoint(16, "rename the module", Phase.TURN_START)),
-    ],
-    commands.Subject.ROLLBACK_PLAN: encode(PLAN),
-    commands.Subject.SESSIONS: [
-        {
-            "id": "7f3a",
-            "title": "make empty input safe",
-            "workspace": "/home/you/src/slugkit",
-            "updated_at": 900.0,
-            "turns": 23,
-            "live": True,
-        }
-    ],
-    commands.Subject.TERMINALS: [
-        {
-            "id": "t2",
-            "command": "npm run dev",
-            "state": "live",
-            "started_at": 757.0,
-            "call_id": "c7",
-            "tail": "VITE ready\n",
-        }
-    ],
-    commands.Subject.SETTINGS: {"sandbox": {"value": "workspace-write", "origin": "default"}},
-    commands.Subject.FILES: ["slugify.py", "tests/test_slugify.py", "README.md"],
-}
-
-
-def answer(body: commands.CommandBody) -> Play:
-    return (
-        [events.Inspected(command_id="", data=ANSWERS[body.subject])]
-        if isinstance(body, commands.Inspect)
-        else ()
-    )
-
-
-SCENES: dict[str, tuple[Callable[[], Sequence[events.Body]], Sequence[str]]] = {
-    "idle-empty-session": (list, ()),
-    "streaming-answer": (scenes.streaming, ()),
-    "a-command-runs": (scenes.command_runs, ()),
-    "finished-turn": (scenes.finished, ()),
-    "tool-cards": (cards, ()),
-    "approval-unarmed": (scenes.asks, ("x",)),
-    "approval-armed": (scenes.asks, ("arm",)),
-    "approval-rule": (scenes.asks, ("arm", "p")),
-    "approval-full-view": (scenes.asks, ("arm", "v")),
-    "approval-edit": (edit, ("arm",)),
-    "approvals-several": (lambda: [*scenes.asks(), *scenes.approval(2, "rm -r build")], ("arm",)),
-    "help": (list, ("f1",)),
-    "transcript-pager": (scenes.finished, ("f2",)),
-    "terminals": (list, ("f3",)),
-    "rewind": (list, ("escape", "escape")),
-    "rollback-preview": (list, ("escape", "escape", "up", "enter")),
-    "diff": (scenes.finished, ("/diff",)),
-    "sessions": (list, ("/resume",)),
-    "settings": (list, ("/settings",)),
-    "slash-list": (list, ("slash", "c", "o")),
-    "file-mention": (list, ("at", "s", "l")),
-    "picked-block": (scenes.finished, ("ctrl+up", "ctrl+up")),
-}  # fmt: skip
-LOOKS = {
-    "80x24": ((80, 24), Chosen()),
-    "60x15": ((60, 15), Chosen()),
-    "80x24-ascii": ((80, 24), Chosen(theme="mono", ascii_only=True)),
-    "120x40": ((120, 40), Chosen(theme="light")),
-}
+COLOURED = {"80x24": (80, 24), "160x50": (160, 50)}  # in both painted themes
 
 
 @pytest.fixture
@@ -178,26 +34,91 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("utc")
-@pytest.mark.parametrize("name", SCENES)
-@pytest.mark.parametrize("look", LOOKS)
-async def test_picture(tmp_path: Path, name: str, look: str) -> None:
-    play, keys = SCENES[name]
-    size, chosen = LOOKS[look]
-    async with driven(tmp_path, play(), size=size, on=answer, look=chosen) as it:
-        for key in keys:
-            if key == "arm":
-                await it.wait_for_arming()
-            elif key.startswith("/"):
-                await it.type(key)
-                await it.press("escape", "enter")
-            else:
-                await it.press(key)
-        await it.settle()
-        seen = it.screen
-    assert all(len(row) <= size[0] for row in seen.split("\n"))
-    if chosen.ascii_only:
-        assert seen.isascii()
-    file = PICTURES / f"{name}-{look}.txt"
+@pytest.mark.parametrize("name", gallery.SCENES)
+async def test_picture(tmp_path: Path, name: str) -> None:
+    scene = gallery.SCENES[name]
+    found: dict[str, str] = {}
+    async with driven(tmp_path, scene.play(), on=scene.on, look=Chosen()) as it:
+        await _press(it, scene.keys)
+        for look, size in COLOURED.items():
+            await it.resize(*size)
+            found[look] = await _both_themes(it)
+        await it.resize(60, 15)
+        found["60x15"] = it.screen
+        if scene.is_main:
+            await it.resize(120, 40)
+            found["120x40"] = it.screen
+        await it.resize(80, 24)
+        await _dress(it, "mono", ascii_only=True)
+        found["80x24-ascii"] = it.screen
+        assert not has_colour(it.app)
+    _check_shape(found)
+    _compare(name, found)
+
+
+async def _press(it: Driven, keys: tuple[str, ...]) -> None:
+    for key in keys:
+        if key == "arm":
+            await it.wait_for_arming()
+        elif key.startswith("/"):
+            await it.type(key)
+            await it.press("escape", "enter")
+        else:
+            await it.press(key)
+
+
+async def _both_themes(it: Driven) -> str:
+    """The picture, which both themes have to give."""
+    pictures: dict[str, Picture] = {}
+    for theme in ("light", "dark"):
+        await _dress(it, theme)
+        pictures[theme] = take(it.app, theme)
+        strange = [row for row in pictures[theme].roles if " on " in row]
+        assert not strange, f"{theme}: colours of no role: {strange}"
+    assert pictures["light"].coloured == pictures["dark"].coloured
+    return pictures["dark"].coloured
+
+
+async def _dress(it: Driven, theme: str, *, ascii_only: bool = False) -> None:
+    """Another look for what is open, as a start with that look would have it."""
+    app = it.app
+    app.look_theme, app.glyphs = theme, ASCII if ascii_only else UNICODE
+    app.set_look()
+    app.prompt.draw()
+    app.completing.update()
+    app.draw_fixed()
+    if isinstance(app.screen, View):
+        for pane in app.screen.query(Pane):
+            pane.set_theme(theme)
+        for body in app.screen.query(Body):
+            body._theme = theme
+        app.screen.draw()
+    await it.settle()
+
+
+def _check_shape(found: dict[str, str]) -> None:
+    for look, picture in found.items():
+        columns, _, rows = look.removesuffix("-ascii").partition("x")
+        drawn = picture.partition("\n--- roles")[0].split("\n")
+        assert len(drawn) == int(rows)
+        assert all(cell_len(row) <= int(columns) for row in drawn)
+        assert not [char for char in picture if ord(char) < 32 and char != "\n"], look
+
+
+def _compare(name: str, found: dict[str, str]) -> None:
+    files = {look: PICTURES / f"{name}-{look}.txt" for look in found}
     if os.environ.get("UPDATE_SCREENS"):
-        file.write_text(seen + "\n")
-    assert file.read_text() == seen + "\n"
+        for look, picture in found.items():
+            files[look].write_text(picture + "\n")
+    for look, picture in found.items():
+        assert files[look].read_text() == picture + "\n", f"{name}-{look}"
+
+
+def test_every_picture_has_its_scene() -> None:
+    looks = ("-80x24-ascii", "-80x24", "-60x15", "-120x40", "-160x50")
+    names = {_without(file.stem, looks) for file in PICTURES.glob("*.txt")}
+    assert names == set(gallery.SCENES)
+
+
+def _without(stem: str, ends: tuple[str, ...]) -> str:
+    return next((stem.removesuffix(end) for end in ends if stem.endswith(end)), stem)

@@ -7,7 +7,17 @@ from typing import Literal, Protocol
 from agent_tui.engine.commands import CommandBody
 from agent_tui.tui import words
 from agent_tui.tui.glyphs import own_words
-from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, ruled, width_of, with_right, wrap
+from agent_tui.tui.transcript.lines import (
+    BLANK,
+    Line,
+    Span,
+    clip,
+    ruled,
+    untrusted,
+    width_of,
+    with_right,
+    wrap,
+)
 from agent_tui.tui.transcript.look import Look
 
 Spacing = Literal["airy", "close", "none"]  # blank lines: all, before the choices only, none
@@ -124,7 +134,8 @@ def choice_rows(form: Form, look: Look, place: "Place", locked: str) -> list[Lin
         )
         role = "muted" if blocked else "text"
         label = f"{choice.label:<18}" if note else choice.label
-        rows += wrap([Span(label, role), Span(note, "muted")], look.width, first=lead, rest=(Span(" " * 25),))
+        spans = [*untrusted(label, role, strict=True), *untrusted(note, "muted", strict=True)]
+        rows += wrap(spans, look.width, first=lead, rest=(Span(" " * 25),))
     if alone < len(choices) - 1:
         chosen = selected - alone if selected >= alone else -1
         rows += joined_choices(choices[alone:-1], look, armed=armed, locked=bool(locked), selected=chosen)
@@ -146,7 +157,7 @@ def joined_choices(
                 ("> " if index == selected else "") + key + " ",
                 "accent" if armed and not blocked else "muted",
             ),
-            Span(label, "muted" if blocked else "text"),
+            *untrusted(label, "muted" if blocked else "text", strict=True),
         ]
     lead: Line = (Span("    "),)
     return wrap(spans, look.width, first=lead, rest=lead)

@@ -184,7 +184,9 @@ class Transcript(Widget, can_focus=True):
         return result[:height]
 
     def render_line(self, y: int) -> Strip:
-        return self._screen[y] if y < len(self._screen) else Strip.blank(self.size.width)
+        if y < len(self._screen):
+            return self._screen[y]
+        return paint.strip((), self.size.width, self._theme())
 
     def on_resize(self) -> None:
         self._screen = []

