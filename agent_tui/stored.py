@@ -19,6 +19,7 @@ from agent_tui.engine.events import (
     TurnEnded,
 )
 from agent_tui.engine.log import from_record
+from agent_tui.engine.pictures import Pictures
 from agent_tui.errors import SessionBusyError, UsageError
 from checkpoints.index import (
     NoSessionError,
@@ -71,10 +72,10 @@ async def replay(place: SessionPlace, secrets: Iterable[str]) -> AsyncIterator[s
     """The model's responses as `-m replay/FILE` plays them; `secrets` and what looks like one is masked."""
     from agent_tui.models.replay import saved_lines
 
-    known, home = tuple(secrets), str(Path.home())
+    known, home, pictures = tuple(secrets), str(Path.home()), Pictures()
     async for record in _records(place):
         try:
-            entry = from_record(record)
+            entry = from_record(record, pictures)
         except DecodeError:
             continue  # of a newer version
         if not isinstance(entry, Event):
@@ -84,10 +85,10 @@ async def replay(place: SessionPlace, secrets: Iterable[str]) -> AsyncIterator[s
 
 async def markdown(place: SessionPlace) -> AsyncIterator[str]:
     """The conversation as Markdown, in blocks."""
-    writer = _Markdown()
+    writer, pictures = _Markdown(), Pictures()
     async for record in _records(place):
         try:
-            entry = from_record(record)
+            entry = from_record(record, pictures)
         except DecodeError:
             continue  # of a newer version, and no part of what people said
         if isinstance(entry, Event):

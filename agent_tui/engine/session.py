@@ -11,6 +11,7 @@ from agent_tui.engine.events import Body, Event, SessionStarted, TurnEnded, Turn
 from agent_tui.engine.fold import Fold
 from agent_tui.engine.hub import Hub, Reader
 from agent_tui.engine.log import EVENT, from_record, to_record
+from agent_tui.engine.pictures import Pictures
 from agent_tui.engine.ports import Clock, Records
 from checkpoints.records import RecordsError
 from context.codec import DecodeError
@@ -41,6 +42,7 @@ class Session:
         self._lock = asyncio.Lock()
         self._held: list[tuple[Body, str]] = []
         self._unsaved: list[Entry] = []  # facts that could not be stored; first of the next commit
+        self._pictures = Pictures()  # of what is stored
         self._hub = Hub(self.stored)
 
     @classmethod
@@ -49,7 +51,7 @@ class Session:
         session = cls(records, clock)
         async for record in records.read():
             try:
-                entry = from_record(record)
+                entry = from_record(record, session._pictures)
             except DecodeError:
                 session.unreadable += 1
                 continue
@@ -67,7 +69,9 @@ class Session:
 
     async def stored(self, after: int) -> AsyncIterator[Event]:
         """Durable events with a `seq` above `after`, from the store."""
+        pictures = Pictures()
         async for record in self._records.read():
+            pictures.restore(record.body)
             if record.kind == EVENT and int(record.body.get("seq", 0)) > after:
                 try:
                     entry = from_record(record)
@@ -93,12 +97,15 @@ class Session:
             if parts is None:
                 return False
             entries = self._entries(parts, cause)
+            now, pictures = self.clock.now(), self._pictures
+            pictures.drop()
             try:
-                await self._records.append([to_record(e, self.clock.now()) for e in self._unsaved + entries])
+                await self._records.append([to_record(e, now, pictures) for e in self._unsaved + entries])
             except RecordsError:
                 self._seq -= sum(isinstance(entry, Event) for entry in entries)
                 self._publish([])
                 raise
+            pictures.keep()
             self._unsaved.clear()
             self._publish(entries)
         return True
