@@ -10,8 +10,10 @@ def main() -> int:
 
         print(f"agent-tui {__version__}")
         return 0
+    from agent_tui.startup import leave, occupy_streams
+
+    occupy_streams()
     from agent_tui.cli.entry import run
-    from agent_tui.startup import leave
 
     return leave(run(sys.argv[1:]))
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from agent_tui import startup
 from agent_tui.config.layers import ENVIRONMENT, FLAG, Settings
 from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, REPLAY, choose, provider_table, route_to
-from agent_tui.engine.commands import Engine
+from agent_tui.engine.commands import Engine, Submit
 from agent_tui.engine.types import ApprovalPolicy, Config, ModelChoice, SandboxStatus
 from agent_tui.errors import AgentError, SessionBusyError, UnavailableError, UsageError
 from agent_tui.models.base import Model
@@ -200,6 +200,8 @@ def _of_session(config: Config, session: "Session", settings: Settings) -> Confi
     workspace = Path(first.workspace)
     if not workspace.is_dir():
         raise UsageError(f"the directory of the session, `{workspace}`, does not exist any more")
+    if settings.layer("cd") == FLAG and workspace != config.workspace:
+        raise UsageError(f"session `{session.id}` belongs to `{workspace}`; leave `--cd` out")
     if config.model is None or (settings.layer("model") not in (FLAG, ENVIRONMENT) and first.model):
         config = replace(config, model=choose(first.model, settings, os.environ))
     return replace(config, workspace=workspace)
@@ -409,7 +411,7 @@ async def _headless(start: Start, job: "Job") -> int:
 def run_interface(start: Start, *, prompt: str, images: tuple[Image, ...], plain: bool) -> int:
     """The interface, or line mode; returns the exit code. Raises AgentError."""
     if plain:
-        return asyncio.run(_line_mode(start, prompt))
+        return asyncio.run(_line_mode(start, prompt, images))
     from agent_tui.tui.entry import run
 
     if not sys.stderr.isatty():  # the toolkit draws on it; errors still go where they were sent
@@ -423,12 +425,11 @@ def run_interface(start: Start, *, prompt: str, images: tuple[Image, ...], plain
     return run(begin, start.config, initial_prompt=prompt or None, images=images)
 
 
-async def _line_mode(start: Start, prompt: str) -> int:
+async def _line_mode(start: Start, prompt: str, images: tuple[Image, ...]) -> int:
     from agent_tui.plain.app import run
 
-    return await _driven(
-        start, lambda opened: run(opened.engine, opened.config, initial_prompt=prompt or None)
-    )
+    first = Submit(text=prompt, images=images) if prompt else None
+    return await _driven(start, lambda opened: run(opened.engine, opened.config, first=first))
 
 
 def run_demo(settings: Settings, *, unattended: bool, plain: bool) -> int:

@@ -29,7 +29,7 @@ class Check:
     """One finding. `exit_code` counts when it failed: the main job cannot run."""
 
     name: str
-    status: Literal["ok", "warning", "failed"]
+    status: Literal["ok", "unset", "warning", "failed"]  # unset: not there, and not needed for this start
     detail: str
     fix: str = ""
     exit_code: int = MACHINE_CODE
@@ -133,8 +133,12 @@ def _git() -> Check:
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=_GIT_TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Check(name="git", status="failed", detail=f"`{path}` does not run: {error}")
+        return Check(name="git", status="failed", detail=f"`{path}` does not run: {_reason(error)}")
     return Check(name="git", status="ok", detail=f"{path}, {done.stdout.strip()}")
+
+
+def _reason(error: OSError | subprocess.TimeoutExpired) -> str:
+    return str(error.strerror) if isinstance(error, OSError) else f"no answer within {_GIT_TIMEOUT_S:.0f} s"
 
 
 def _checkpoints(settings: Settings) -> Iterator[Check]:
@@ -198,7 +202,9 @@ def _providers(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check
             continue
         if not provider.api_key_env:
             continue
-        is_set = bool(environ.get(provider.api_key_env))
-        yield Check(
-            name=name, status="ok", detail=f"{provider.api_key_env} is {'set' if is_set else 'not set'}"
-        )
+        if environ.get(provider.api_key_env):
+            yield Check(name=name, status="ok", detail=f"{provider.api_key_env} is set")
+        else:
+            yield Check(
+                name=name, status="unset", detail="no key", fix=f"set `{provider.api_key_env}` to use it"
+            )

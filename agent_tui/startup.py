@@ -10,6 +10,20 @@ from contextlib import suppress
 COLLECT_AFTER_S = 2.0  # by then everything is imported
 
 
+def occupy_streams() -> None:
+    """Put the null device where stdin, stdout or stderr is closed: the next file that is opened would
+    get its number, and be read or written as that stream by us and by every command."""
+    for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is not None:
+            continue
+        opened = os.open(os.devnull, os.O_RDWR)
+        if opened != descriptor:
+            os.dup2(opened, descriptor)
+            os.close(opened)
+        os.set_inheritable(descriptor, True)
+        setattr(sys, name, open(descriptor, mode, encoding="utf-8", closefd=False))  # noqa: SIM115  # open to the end
+
+
 def begin() -> None:
     """Import without garbage collection, which would look over thousands of new classes again and again
     and free nothing: a tenth of the time to the first request. `settle` turns it on."""

@@ -37,6 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
     folder = settings.state_dir
     present(folder)  # what a crash left in the workspace goes first
     _check_ids(arguments.action, arguments.ids)
+    if arguments.days is not None and arguments.action != "prune":
+        raise UsageError(f"checkpoints {arguments.action}: `--days` is for `prune`")
     match arguments.action:
         case "show":
             _show(settings.workspace, folder, arguments.ids[0], as_json=arguments.json)

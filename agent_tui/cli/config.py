@@ -1,18 +1,22 @@
 """`agent-tui config`: effective settings and the layer each came from."""
 
 import argparse
+import json
 from pathlib import Path
 
-from agent_tui.config.layers import Settings
+from agent_tui.config.layers import ENVIRONMENT, PROJECT, USER, Setting, Settings
+from agent_tui.config.options import Key, dotted, find
+from agent_tui.config.paths import PROJECT_CONFIG, shown
 from agent_tui.errors import UsageError
+from agent_tui.models.example import EXAMPLE_LOCAL_MODEL, EXAMPLE_MODEL
 
-_TEMPLATE = """\
+_TEMPLATE = f"""\
 # Settings of agent-tui. Every key can also be given as a flag, as `-c KEY=VALUE`, or as an environment
 # variable AGENT_TUI_KEY; `agent-tui config show` tells what counts and why.
 
 # One of these is enough to start:
-# model = "openai/gpt-5.1"            # key in OPENAI_API_KEY
-# model = "ollama/qwen3-coder:30b"    # a local server, no key
+# model = "{EXAMPLE_MODEL}"        # key in OPENAI_API_KEY
+# model = "{EXAMPLE_LOCAL_MODEL}"    # a local server, no key
 # model = "compatible/my-model"       # any OpenAI-compatible server: see below
 
 # sandbox = "workspace-write"         # read-only, workspace-write, off
@@ -38,40 +42,61 @@ def run(arguments: argparse.Namespace) -> int:
 
     settings = load(arguments)
     path = settings.config_dir / "config.toml"
-    if arguments.action == "path":
-        print(path)
-    elif arguments.action == "init":
+    if arguments.action == "show":
+        _show(settings, path, as_json=arguments.json)
+        return 0
+    if arguments.action == "init":
         _create(path)
-        print(path)
-    elif arguments.json:
-        import json
-
-        print(json.dumps({key: {"value": v, "layer": layer} for key, v, layer in _rows(settings)}, indent=2))
-    else:
-        rows = [(key, _shown(value), layer) for key, value, layer in _rows(settings)]
-        width = max(len(key) for key, _, _ in rows)
-        for key, value, layer in rows:
-            print(f"{key:<{width}}  {value}  ({layer})")
-        for ignored in settings.ignored:
-            print(f"ignored: {ignored.reason}")
+    print(json.dumps({"path": str(path)}) if arguments.json else path)
     return 0
 
 
-def _rows(settings: Settings) -> list[tuple[str, object, str]]:
-    from agent_tui.config.options import dotted
+def _show(settings: Settings, path: Path, *, as_json: bool) -> None:
+    found = sorted(settings.values.items(), key=lambda item: item[0])
+    told = {dotted(key): _told(key, setting, settings) for key, setting in found}
+    if as_json:
+        facts = {
+            dotted(key): {"value": _value(key, setting), "means": told[dotted(key)], "layer": setting.layer}
+            for key, setting in found
+        }
+        print(json.dumps(facts, indent=2))
+        return
+    width = max(map(len, told))
+    for key, setting in found:
+        name = dotted(key)
+        print(f"{name:<{width}}  {told[name]}  ({_origin(key, setting.layer)})")
+    layers = {setting.layer for setting in settings.values.values()}
+    if USER in layers:
+        print(f"{USER}: {shown(path)}")
+    if PROJECT in layers:
+        print(f"{PROJECT}: {shown(settings.workspace / PROJECT_CONFIG)}")
+    for ignored in settings.ignored:
+        print(f"ignored: {ignored.reason}")
 
-    return [
-        (dotted(key), "set" if key == ("api_key",) and setting.value else setting.value, setting.layer)
-        for key, setting in sorted(settings.values.items())
-    ]
+
+def _value(key: Key, setting: Setting) -> object:
+    return "set" if key == ("api_key",) and setting.value else setting.value
 
 
-def _shown(value: object) -> str:
+def _told(key: Key, setting: Setting, settings: Settings) -> str:
+    """The value that counts, in words where it is none of the settings' own."""
+    places = {("state_dir",): settings.state_dir, ("cd",): settings.workspace}
+    value = shown(places[key]) if key in places else _value(key, setting)
     if isinstance(value, tuple):
-        return ", ".join(map(str, value)) or "-"
+        return ", ".join(map(str, value)) or "none"
     if isinstance(value, bool):
         return str(value).lower()
-    return "-" if value is None else str(value)
+    if value is None or value == "":
+        option = find(key)
+        return (option.unset if option else "") or "not set"
+    return str(value)
+
+
+def _origin(key: Key, layer: str) -> str:
+    option = find(key)
+    if layer == ENVIRONMENT and option is not None:
+        return f"{layer} {option.environment}"
+    return layer
 
 
 def _create(path: Path) -> None:

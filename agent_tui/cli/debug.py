@@ -28,6 +28,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(seen, indent=2) if arguments.json else seen)
         return 0
 
+    if arguments.subject == "":
+        raise UsageError("debug request: the ID is empty; without one it is the newest session's")
+
     from agent_tui.oneoff import next_request
 
     print(next_request(config, settings, arguments.subject or ""))

@@ -7,6 +7,8 @@ from pathlib import Path
 from agent_tui import startup
 from agent_tui.errors import UsageError
 
+NOTHING_STORED = "`--ephemeral` keeps nothing, so no session can be continued with it; leave one of them out"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What only `exec` takes."""
@@ -25,14 +27,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run it; returns the exit code."""
     startup.begin()
+    _check(arguments)
     continues = bool(arguments.resume or arguments.last)
-    if arguments.fork and not continues:
-        raise UsageError("exec: `--fork` needs `--resume ID` or `--last`")
     prompt = _prompt(arguments, may_be_empty=continues or arguments.stdin_commands)
 
     from agent_tui.cli.settings import configure, images
 
     config, settings = configure(arguments, interactive=arguments.stdin_commands)
+    if continues and config.ephemeral:
+        raise UsageError(NOTHING_STORED)
+    if settings.items("image") and not prompt:
+        raise UsageError("exec: `--image` goes with a prompt; give one")
     if config.model is None and not continues:
         from agent_tui.config.providers import HOW_TO_CHOOSE
 
@@ -54,11 +59,24 @@ def run(arguments: argparse.Namespace) -> int:
     return run_headless(start, job)
 
 
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.resume is not None and arguments.last:
+        raise UsageError("exec: give `--resume ID` or `--last`, not both")
+    if arguments.resume == "":
+        raise UsageError(
+            "exec: `--resume` without an ID; `agent-tui sessions` lists them, `--last` is the newest"
+        )
+    if arguments.fork and not (arguments.resume or arguments.last):
+        raise UsageError("exec: `--fork` needs `--resume ID` or `--last`")
+    if arguments.stdin_commands and (arguments.stdin or arguments.prompt == "-"):
+        raise UsageError("exec: stdin cannot be both the prompt and a stream of commands")
+    if arguments.stdin and arguments.prompt == "-":
+        raise UsageError("exec: `-` reads the whole prompt from stdin; leave `--stdin` out")
+
+
 def _prompt(arguments: argparse.Namespace, *, may_be_empty: bool) -> str:
     if arguments.prompt == "-" or arguments.stdin:
-        if arguments.stdin_commands:
-            raise UsageError("exec: stdin cannot be both the prompt and a stream of commands")
-        if sys.stdin is None or sys.stdin.isatty():
+        if sys.stdin.isatty():
             raise UsageError("exec: the prompt was to be read from stdin, which is a terminal; pipe it in")
         given = sys.stdin.buffer.read().decode("utf-8", "replace")
         typed = "" if arguments.prompt == "-" else (arguments.prompt or "")

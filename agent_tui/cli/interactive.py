@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from agent_tui import startup
+from agent_tui.cli.exec import NOTHING_STORED
 from agent_tui.config.paths import shown
 from agent_tui.errors import UsageError
 
@@ -28,17 +29,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 def start(arguments: argparse.Namespace, *, prompt: str, resume: str = "", fork: bool = False) -> int:
     """Start an interface on a new session, or on the stored one that `resume` names."""
-    is_plain = arguments.setting_plain is not None
-    has_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    if not (has_terminal or is_plain):
-        raise UsageError(
-            "stdin or stdout is not a terminal; `agent-tui exec PROMPT` needs none, `--plain` reads lines"
-        )
-
     from agent_tui.cli.settings import configure, images
 
     config, settings = configure(arguments, interactive=True)
+    has_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if not (has_terminal or settings.flag("plain")):
+        raise UsageError(
+            "stdin or stdout is not a terminal; `agent-tui exec PROMPT` needs none, `--plain` reads lines"
+        )
+    if resume and config.ephemeral:
+        raise UsageError(NOTHING_STORED)
     plain = settings.flag("plain") or os.environ.get("TERM", "") in ("", "dumb") or not has_terminal
+    if plain and settings.items("image") and not prompt:
+        raise UsageError("line mode takes `--image` only with a prompt; give one")
     if has_terminal:
         settled = _settle(arguments, config, settings, plain=plain, is_new=not resume)
         if settled is None:

@@ -2,7 +2,7 @@
 
 import argparse
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, NoReturn
 
 from agent_tui import __version__
@@ -52,6 +52,9 @@ COMMANDS: dict[str, CommandSpec] = {
 }
 
 
+_TAKES_VALUE = {f for o in (*RUN_OPTIONS, *EXEC_OPTIONS) if o.kind != "flag" for f in o.flags} | {"-c"}
+
+
 class _Help(argparse.RawDescriptionHelpFormatter):
     """Names a flag's value once, in every version of Python."""
 
@@ -66,20 +69,65 @@ class _Parser(argparse.ArgumentParser):
     """Reports a usage error as ours: one line."""
 
     def error(self, message: str) -> NoReturn:
-        hint = "; quote a prompt of several words" if message.startswith("unrecognized arguments") else ""
+        hint = self._hint(message)
         name = self.prog.removeprefix("agent-tui").strip()
         raise UsageError(
             f"{name + ': ' if name else ''}{message}{hint}; `{self.prog} --help` shows what there is"
         )
 
+    def _hint(self, message: str) -> str:
+        head, _, found = message.partition("unrecognized arguments: ")
+        if head or not found:
+            return ""
+        if not found.startswith("-"):
+            return "; quote a prompt of several words" if self._takes_prompt() else ""
+
+        from agent_tui.near import nearest
+
+        near = nearest(found.split()[0].partition("=")[0], self._option_string_actions)
+        return f"; did you mean `{near}`?" if near else ""
+
+    def _takes_prompt(self) -> bool:
+        return any(action.dest == "prompt" for action in self._actions)
+
 
 def parse(argv: Sequence[str]) -> tuple[CommandSpec, argparse.Namespace]:
     """The command and its arguments; raises UsageError, and SystemExit for `--help`."""
     name, rest = split_command(argv)
+    if not name:
+        _refuse_slip(rest)
     spec = COMMANDS[name] if name else INTERACTIVE
     arguments = build(name).parse_args(rest)
     arguments.command_name = name
     return spec, arguments
+
+
+def _refuse_slip(argv: Sequence[str]) -> None:
+    """A word that is nearly a command is not sent to a model as a prompt. Raises UsageError."""
+    word = next((word for word in _words(argv)), "")
+    if not word.isalpha():
+        return
+
+    from agent_tui.near import is_slip
+
+    meant = next((name for name in COMMANDS if is_slip(word, name)), "")
+    if meant:
+        raise UsageError(
+            f"`{word}` is no command; did you mean `agent-tui {meant}`? "
+            "a prompt of this one word goes after `--`"
+        )
+
+
+def _words(argv: Sequence[str]) -> Iterator[str]:
+    """The words of a line that are neither flags nor their values, up to `--`."""
+    skip = False
+    for word in argv:
+        if word == "--":
+            return
+        if skip or (word.startswith("-") and word != "-"):
+            skip = not skip and word in _TAKES_VALUE
+        else:
+            yield word
 
 
 def split_command(argv: Sequence[str]) -> tuple[str, list[str]]:
@@ -87,11 +135,10 @@ def split_command(argv: Sequence[str]) -> tuple[str, list[str]]:
 
     The command is the first word that is neither a flag nor a flag's value.
     """
-    takes_value = {f for o in (*RUN_OPTIONS, *EXEC_OPTIONS) if o.kind != "flag" for f in o.flags} | {"-c"}
     skip = False
     for index, word in enumerate(argv):
         if skip or (word.startswith("-") and word not in ("-", "--")):
-            skip = not skip and word in takes_value
+            skip = not skip and word in _TAKES_VALUE
         elif word in COMMANDS:
             return word, [*argv[:index], *argv[index + 1 :]]
         else:

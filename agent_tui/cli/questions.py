@@ -17,15 +17,16 @@ from agent_tui.config.trust import Survey, TrustFile, TrustStore, survey
 from agent_tui.engine.types import Config
 from agent_tui.errors import UsageError
 from agent_tui.models.catalog import Provider, find_model, find_provider, provider_names
+from agent_tui.models.example import EXAMPLE_LOCAL_MODEL, EXAMPLE_MODEL
 from agent_tui.models.local import ListingError, find_local_servers, list_models
 from agent_tui.safe_text import visible
 from agent_tui.tui.start import FoundModel, Sheet, ask, model_sheet, sandbox_sheet, trust_sheet
 from context.instructions import NAMES, candidates
 
 MODELS_OF_EACH = 3
-EXAMPLES = """\
-model = "openai/gpt-6.2-sol"        # the key in OPENAI_API_KEY
-model = "ollama/qwen3-coder:30b"    # a server on this machine, no key
+EXAMPLES = f"""\
+model = "{EXAMPLE_MODEL}"        # the key in OPENAI_API_KEY
+model = "{EXAMPLE_LOCAL_MODEL}"    # a server on this machine, no key
 model = "compatible/NAME"           # any other server, with [providers.compatible] base_url = "http://…/v1"
 """
 

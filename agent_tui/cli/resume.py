@@ -17,6 +17,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Start the interface on the session; returns the exit code."""
-    if arguments.id and arguments.last:
+    if arguments.id is not None and arguments.last:
         raise UsageError("resume: give an ID or `--last`, not both")
+    if arguments.id == "":
+        raise UsageError("resume: the ID is empty; `agent-tui sessions` lists them, `--last` is the newest")
     return interactive.start(arguments, prompt="", resume=arguments.id or NEWEST, fork=arguments.fork)

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What only `rollback` takes."""
-    parser.add_argument(
-        "id", nargs="?", default="", metavar="ID", help="a checkpoint; default: before the last turn"
-    )
+    parser.add_argument("id", nargs="?", metavar="ID", help="a checkpoint; default: before the last turn")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--files-only", action="store_true", help="leave the conversation as it is")
     what.add_argument("--conversation-only", action="store_true", help="leave the files as they are")
@@ -53,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     stand_ins = partial(present, settings.state_dir)
     stand_ins()  # what a crash left in the workspace goes first
-    with opened(settings.workspace, settings.state_dir, arguments.id, stand_ins) as (core, row):
+    with opened(settings.workspace, settings.state_dir, arguments.id or "", stand_ins) as (core, row):
         _settle_cut(core, may_ask=sys.stdin.isatty() and not (arguments.yes or arguments.json))
         if arguments.redo:
             return _redo(core, settings.state_dir, arguments)
@@ -61,12 +59,27 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    if arguments.redo and (arguments.id or arguments.paths or arguments.dry_run):
+    about_files = [f"--{name}" for name in ("keep-external", "overwrite") if getattr(arguments, _dest(name))]
+    if arguments.paths:
+        about_files.append("--path")
+    parts = [f"--{name}" for name in ("files-only", "conversation-only") if getattr(arguments, _dest(name))]
+    more = [*about_files, *parts, *(["--dry-run"] if arguments.dry_run else [])]
+    if arguments.redo and (arguments.id is not None or more):
+        what = f"`{more[0]}`" if more else "an ID"
         raise UsageError(
-            "rollback: `--redo` takes back the last rollback as a whole; give no ID, path or `--dry-run`"
+            f"rollback: `--redo` takes back the last rollback as a whole; it cannot go with {what}"
         )
-    if arguments.conversation_only and arguments.paths:
-        raise UsageError("rollback: `--path` is about files; it cannot go with `--conversation-only`")
+    if arguments.conversation_only and about_files:
+        raise UsageError(
+            f"rollback: `{about_files[0]}` is about files; it cannot go with `--conversation-only`"
+        )
+    if arguments.id == "" or "" in arguments.paths:
+        what = "ID" if arguments.id == "" else "path"
+        raise UsageError(f"rollback: the {what} is empty; `agent-tui checkpoints` lists what there is")
+
+
+def _dest(name: str) -> str:
+    return name.replace("-", "_")
 
 
 def _mode(arguments: argparse.Namespace) -> "Mode":

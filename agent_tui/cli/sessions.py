@@ -21,10 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What only `sessions` takes."""
     parser.add_argument("action", nargs="?", choices=ACTIONS, default="list")
     parser.add_argument("id", nargs="?", metavar="ID", help="a session; the start of an id is enough")
-    parser.add_argument("--all", action="store_true", help="of every workspace")
-    parser.add_argument("--json", action="store_true", help="the list as JSON")
-    parser.add_argument("--format", choices=FORMATS, default="jsonl", help="of an export")
-    parser.add_argument("-o", "--output", metavar="FILE", help="where an export goes")
+    parser.add_argument("--all", action="store_true", help="list: of every workspace")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--format", choices=FORMATS, help="of an export; default jsonl")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where what is shown or exported goes")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -32,19 +32,18 @@ def run(arguments: argparse.Namespace) -> int:
     from agent_tui import stored
     from agent_tui.cli.settings import load
 
+    _check(arguments)
     settings = load(arguments)
     folder = settings.state_dir
     if arguments.action == "list":
         entries = stored.listed(folder, None if arguments.all else settings.workspace)
         print(_as_json(entries) if arguments.json else _table(entries, arguments.all), end="")
         return 0
-    if not arguments.id:
-        raise UsageError(f"sessions {arguments.action}: no ID; `agent-tui sessions` lists them")
     place = stored.find(folder, arguments.id)
     if arguments.action == "rm":
         stored.remove(place)
-        print(f"removed session {place.id}")
-    elif arguments.action == "show" or arguments.format == "markdown":
+        print(json.dumps({"removed": place.id}) if arguments.json else f"removed session {place.id}")
+    elif _is_markdown(arguments):
         _print(stored.markdown(place), arguments.output)
     elif arguments.format == "replay":
         from agent_tui.config.providers import keys_in
@@ -53,6 +52,30 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(stored.json_lines(place), arguments.output)
     return 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    action = arguments.action
+    if action == "list" and arguments.id is not None:
+        raise UsageError(f"sessions list: it takes no ID; `agent-tui sessions show {arguments.id}` shows one")
+    if action != "list" and not arguments.id:
+        raise UsageError(f"sessions {action}: no ID; `agent-tui sessions` lists them")
+    if action != "list" and arguments.all:
+        raise UsageError(
+            f"sessions {action}: `--all` is for the list; an ID names a session of any workspace"
+        )
+    if action != "export" and arguments.format:
+        raise UsageError(f"sessions {action}: `--format` is for an export")
+    if action in ("list", "rm") and arguments.output is not None:
+        raise UsageError(f"sessions {action}: `--output` is for `show` and `export`")
+    if arguments.json and arguments.format == "markdown":
+        raise UsageError(
+            "sessions export: `--json` and `--format markdown` exclude each other; leave one out"
+        )
+
+
+def _is_markdown(arguments: argparse.Namespace) -> bool:
+    return arguments.format == "markdown" or (arguments.action == "show" and not arguments.json)
 
 
 def _print(blocks: AsyncIterator[str], output: str | None) -> None:

@@ -20,6 +20,8 @@ def set_value(config_dir: Path, key: str, value: str) -> Path:
         fresh = path.with_name(path.name + ".new")
         fresh.write_text(tomlkit.dumps(document), encoding="utf-8")
         fresh.replace(path)
-    except (OSError, TOMLKitError) as error:
+    except OSError as error:
+        raise UsageError(f"{shown(path)}: `{key}` cannot be set: {error.strerror}") from error
+    except (TOMLKitError, UnicodeDecodeError) as error:
         raise UsageError(f"{shown(path)}: `{key}` cannot be set: {error}") from error
     return path

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from agent_tui.config import paths
-from agent_tui.config.layers import Settings
+from agent_tui.config.layers import FLAG, Settings
 from agent_tui.config.options import INTERFACE_KEYS, dotted
 from agent_tui.config.providers import choose
 from agent_tui.engine.types import ApprovalPolicy, Budgets, Config
@@ -22,7 +22,7 @@ def build(settings: Settings, environ: Mapping[str, str], *, interactive: bool) 
         state_dir=settings.state_dir,
         config_dir=settings.config_dir,
         model=choose(model, settings, environ) if model else None,
-        extra_roots=tuple(_root(settings.workspace, root) for root in settings.items("add_dir")),
+        extra_roots=_extra_roots(settings),
         sandbox=Mode(settings.text("sandbox") or Mode.WORKSPACE_WRITE),
         network=settings.flag("network"),
         approval=_approval(settings, interactive),
@@ -34,7 +34,7 @@ def build(settings: Settings, environ: Mapping[str, str], *, interactive: bool) 
         require_checkpoints=_require_checkpoints(settings),
         verify=settings.text("verify"),
         output_schema=_output_schema(settings),
-        on_lost_result=cast(Literal["report", "rollback", "stop"], settings.text("on_lost_result")),
+        on_lost_result=_lost_result(settings),
         answers=settings.items("answer"),
         summary_model=settings.text("summary_model"),
         fallback=settings.items("fallback"),
@@ -47,6 +47,14 @@ def build(settings: Settings, environ: Mapping[str, str], *, interactive: bool) 
 def _approval(settings: Settings, interactive: bool) -> ApprovalPolicy:
     default = ApprovalPolicy.ON_REQUEST if interactive else ApprovalPolicy.NEVER
     return ApprovalPolicy(settings.text("approval") or default)
+
+
+def _extra_roots(settings: Settings) -> tuple[Path, ...]:
+    roots = tuple(_root(settings.workspace, root) for root in settings.items("add_dir"))
+    asked = settings.layer("add_dir") == settings.layer("sandbox") == FLAG
+    if roots and asked and settings.text("sandbox") == Mode.READ_ONLY:
+        raise UsageError("`--add-dir` and `--sandbox read-only` exclude each other; leave one out")
+    return roots
 
 
 def _root(workspace: Path, text: str) -> Path:
@@ -79,6 +87,15 @@ def _require_checkpoints(settings: Settings) -> bool:
     return required
 
 
+def _lost_result(settings: Settings) -> Literal["report", "rollback", "stop"]:
+    choice = settings.text("on_lost_result")
+    if choice == "rollback" and settings.flag("no_checkpoints"):
+        raise UsageError(
+            "`--on-lost-result rollback` and `--no-checkpoints` exclude each other; leave one out"
+        )
+    return cast(Literal["report", "rollback", "stop"], choice)
+
+
 def _output_schema(settings: Settings) -> str | None:
     name = settings.text("output_schema")
     if not name:
@@ -87,8 +104,10 @@ def _output_schema(settings: Settings) -> str | None:
     try:
         text = path.read_text(encoding="utf-8")
         schema = json.loads(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--output-schema: `{name}` cannot be read: {error}") from error
+    except OSError as error:
+        raise UsageError(f"--output-schema: `{name}` cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"--output-schema: `{name}` is not UTF-8 text") from error
     except ValueError as error:
         raise UsageError(f"--output-schema: `{name}` is not JSON: {error}") from error
     if not isinstance(schema, dict | bool):

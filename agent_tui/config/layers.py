@@ -9,6 +9,7 @@ from agent_tui.config.options import OPTIONS, Key, Option, Value, by_name, dotte
 from agent_tui.config.toml_file import FileSettings, content, parse, parse_assignment, read_file
 from agent_tui.config.values import BadValueError, from_text
 from agent_tui.errors import UsageError
+from agent_tui.near import nearest
 
 DEFAULT, USER, PROJECT, ENVIRONMENT, FLAG = "default", "user", "project", "env", "flag"
 SESSION = "session"  # what a session that is continued was begun with
@@ -163,7 +164,9 @@ def _profile(user: FileSettings | None, settings: Mapping[Key, Setting], path: P
     profiles = user.profiles if user else {}
     if wanted not in profiles:
         known = ", ".join(f"`{name}`" for name in sorted(profiles)) or "none"
-        raise UsageError(f"{paths.shown(path)}: no profile `{wanted}`; there are: {known}")
+        near = nearest(wanted, profiles)
+        hint = f"did you mean `{near}`?" if near else f"there are: {known}"
+        raise UsageError(f"{paths.shown(path)}: no profile `{wanted}`; {hint}")
     return _layer(profiles[wanted], f"profile {wanted}")
 
 

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from agent_tui.models.example import EXAMPLE_MODEL
+
 Value = str | bool | int | float | tuple[str, ...] | None
 Key = tuple[str, ...]  # segments of a dotted key; names of providers and models may hold dots
 Kind = Literal["text", "flag", "integer", "number", "choice", "list", "scalar"]
@@ -22,6 +24,7 @@ class Option:
     metavar: str = ""
     choices: tuple[str, ...] = ()
     default: Value = None
+    unset: str = ""  # what counts where nothing is set, in words; for those without a default
     group: Group = "run"  # where its flag exists: every run, `exec` only, or no flag at all
     project: Literal["free", "tighten", "never"] = "never"  # what a trusted workspace may set
     strictest: tuple[Value, ...] = ()
@@ -60,11 +63,20 @@ RUN_OPTIONS: tuple[Option, ...] = (
         "--model",
         kind="text",
         metavar="PROVIDER/MODEL",
-        help="the model, such as openai/gpt-6-sol",
+        help=f"the model, such as {EXAMPLE_MODEL}",
+        unset="none chosen",
         project="free",
     ),
-    _option("--base-url", kind="text", metavar="URL", help="address of the provider's API"),
-    _option("-C", "--cd", kind="text", metavar="DIR", help="work in this directory"),
+    _option(
+        "--base-url",
+        kind="text",
+        metavar="URL",
+        help="address of the provider's API",
+        unset="the provider's own",
+    ),
+    _option(
+        "-C", "--cd", kind="text", metavar="DIR", help="work in this directory", unset="the current directory"
+    ),
     _option(
         "--add-dir", kind="list", metavar="DIR", help="commands may write there too; repeatable", default=()
     ),
@@ -83,10 +95,13 @@ RUN_OPTIONS: tuple[Option, ...] = (
         kind="choice",
         choices=APPROVAL_POLICIES,
         help="when a call asks; by default on-request, in exec never",
+        unset="on-request, in exec never",
         project="tighten",
         strictest=("untrusted", "never", "on-request"),
     ),
-    _option("--profile", kind="text", metavar="NAME", help="use the settings of `[profiles.NAME]`"),
+    _option(
+        "--profile", kind="text", metavar="NAME", help="use the settings of `[profiles.NAME]`", unset="none"
+    ),
     _option("-i", "--image", kind="list", metavar="FILE", help="attach a picture; repeatable", default=()),
     _flag("--ephemeral", help="store nothing"),
     _flag("--no-checkpoints", help="take no checkpoints", project="tighten", strictest=(False, True)),
@@ -101,22 +116,48 @@ RUN_OPTIONS: tuple[Option, ...] = (
         kind="text",
         metavar="CMD",
         help="the run counts as done only when CMD exits 0 after the last change",
+        unset="none",
         project="free",
     ),
     _option(
-        "--max-turns", kind="integer", metavar="N", help="end after N model responses", project="tighten"
+        "--max-turns",
+        kind="integer",
+        metavar="N",
+        help="end after N model responses",
+        unset="no limit",
+        project="tighten",
     ),
     _option(
-        "--max-tool-calls", kind="integer", metavar="N", help="end after N tool calls", project="tighten"
+        "--max-tool-calls",
+        kind="integer",
+        metavar="N",
+        help="end after N tool calls",
+        unset="no limit",
+        project="tighten",
     ),
     _option(
-        "--max-tokens", kind="integer", metavar="N", help="end after N tokens, in and out", project="tighten"
+        "--max-tokens",
+        kind="integer",
+        metavar="N",
+        help="end after N tokens, in and out",
+        unset="no limit",
+        project="tighten",
     ),
     _option(
-        "--max-cost", kind="number", metavar="USD", help="end when it has cost so much", project="tighten"
+        "--max-cost",
+        kind="number",
+        metavar="USD",
+        help="end when it has cost so much",
+        unset="no limit",
+        project="tighten",
     ),
     _option(
-        "--timeout", kind="number", metavar="SECONDS", help="end after so much active time", project="tighten"
+        "--timeout",
+        kind="number",
+        metavar="SECONDS",
+        help="end after so much active time",
+        unset="no limit",
+        project="tighten",
     ),
     _flag("--plain", help="line mode instead of the screen"),
     _flag("--debug", help="show tracebacks"),
@@ -129,6 +170,7 @@ EXEC_OPTIONS: tuple[Option, ...] = (
         kind="text",
         metavar="FILE",
         help="also write the final answer to FILE",
+        unset="none",
         group="exec",
     ),
     _option(
@@ -136,6 +178,7 @@ EXEC_OPTIONS: tuple[Option, ...] = (
         kind="text",
         metavar="FILE",
         help="JSON Schema that the final answer must fit",
+        unset="none",
         group="exec",
     ),
     _option(
@@ -158,13 +201,14 @@ EXEC_OPTIONS: tuple[Option, ...] = (
 )
 
 SETTINGS: tuple[Option, ...] = (
-    _setting("api_key", help="the key, from the environment only: `AGENT_TUI_API_KEY`"),
-    _setting("state_dir", help="where sessions and checkpoints are kept"),
+    _setting("api_key", help="the key, from the environment only: `AGENT_TUI_API_KEY`", unset="not set"),
+    _setting("state_dir", help="where sessions and checkpoints are kept", unset="in $XDG_STATE_HOME"),
     _setting(
         "effort",
         "choice",
         choices=("minimal", "low", "medium", "high"),
         help="reasoning effort",
+        unset="the model's own",
         project="free",
     ),
     _setting(
@@ -177,6 +221,7 @@ SETTINGS: tuple[Option, ...] = (
         "summary_model",
         metavar="PROVIDER/MODEL",
         help="model that sums up what compaction hides, `main` for the one in use; none by default",
+        unset="none",
     ),
     _setting(
         "fallback",
@@ -185,24 +230,29 @@ SETTINGS: tuple[Option, ...] = (
         default=(),
         help="models that take over, in order, while the chosen one cannot be had",
     ),
-    _setting("repo_map", "flag", help="a map of the project in the project text", project="free"),
-    _setting("limits.tasks", "integer", help="processes of one command"),
-    _setting("limits.memory_bytes", "integer", help="memory of one command"),
-    _setting("limits.file_size_bytes", "integer", help="largest file a command may write"),
-    _setting("limits.tmp_bytes", "integer", help="size of a command's /tmp"),
-    _setting("theme", help="colours of the interface", project="free"),
-    _setting("glyphs", "choice", choices=("auto", "unicode", "ascii"), help="signs", project="free"),
-    _setting("motion", "flag", help="animations", project="free"),
-    _setting("mouse", "flag", help="mouse capture", project="free"),
+    _setting(
+        "repo_map", "flag", help="a map of the project in the project text", unset="false", project="free"
+    ),
+    _setting("limits.tasks", "integer", help="processes of one command", unset="1024"),
+    _setting("limits.memory_bytes", "integer", help="memory of one command", unset="75 % of what is free"),
+    _setting("limits.file_size_bytes", "integer", help="largest file a command may write", unset="4 GiB"),
+    _setting("limits.tmp_bytes", "integer", help="size of a command's /tmp", unset="2 GiB"),
+    _setting("theme", help="colours of the interface", unset="auto", project="free"),
+    _setting(
+        "glyphs", "choice", choices=("auto", "unicode", "ascii"), help="signs", unset="auto", project="free"
+    ),
+    _setting("motion", "flag", help="animations", unset="true", project="free"),
+    _setting("mouse", "flag", help="mouse capture", unset="true", project="free"),
     _setting(
         "output",
         "choice",
         choices=("auto", "always", "failed", "never"),
         help="when a card shows a command's output",
+        unset="auto",
         project="free",
     ),
-    _setting("screen_reader", "flag", help="words in place of colour", project="free"),
-    _setting("progress", "flag", help="progress signals to the terminal", project="free"),
+    _setting("screen_reader", "flag", help="words in place of colour", unset="false", project="free"),
+    _setting("progress", "flag", help="progress signals to the terminal", unset="true", project="free"),
     _setting("keys.*", "text", help="key of an action of the interface"),
     _setting("providers.*.api", "choice", choices=("responses", "chat", "messages"), help="dialect"),
     _setting("providers.*.base_url", help="address"),

@@ -7,6 +7,7 @@ from agent_tui.config.layers import ENVIRONMENT, FLAG, SESSION, Settings
 from agent_tui.engine.types import ModelChoice
 from agent_tui.errors import UsageError
 from agent_tui.models.catalog import find_provider, provider_names
+from agent_tui.models.example import EXAMPLE_MODEL
 from agent_tui.models.router import CatalogError, Route, find_route
 
 KEY_VARIABLE = "AGENT_TUI_API_KEY"  # a key for whatever provider is chosen
@@ -15,7 +16,7 @@ REPLAY = "replay"  # `replay/FILE`: a saved session, without a network
 DEMO_WINDOW = 128_000  # tokens
 
 HOW_TO_CHOOSE = (
-    "no model is configured; shortest ways: `export OPENAI_API_KEY=… AGENT_TUI_MODEL=openai/gpt-6.2-sol`, "
+    f"no model is configured; shortest ways: `export OPENAI_API_KEY=… AGENT_TUI_MODEL={EXAMPLE_MODEL}`, "
     "`-m ollama/MODEL` for a local server, or `-m compatible/MODEL --base-url URL`"
 )
 

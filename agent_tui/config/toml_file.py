@@ -1,6 +1,5 @@
 """Reads one settings file into checked values, each with the line it stands in."""
 
-import difflib
 import errno
 import os
 import re
@@ -10,10 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_tui.config.options import Key, Value, dotted, find, is_table, siblings
+from agent_tui.config.options import OPTIONS, Key, Value, dotted, find, is_table, siblings
 from agent_tui.config.paths import shown
 from agent_tui.config.values import BadValueError, from_toml
 from agent_tui.errors import UsageError
+from agent_tui.near import nearest
 
 _HEADER = re.compile(r"^\s*\[\[?(?P<name>[^\]]+)\]\]?")
 _ASSIGNMENT = re.compile(r"^\s*(?P<name>[\w.\-\"' ]+?)\s*=")
@@ -142,9 +142,19 @@ def _unknown(key: Key) -> str:
         return f"`{dotted(key)}` is a table, such as `[{dotted(key)}]`"
     while len(key) > 1 and not is_table(key[:-1]):
         key = key[:-1]
-    near = difflib.get_close_matches(key[-1], siblings(key), n=1)
-    hint = f"; did you mean `{dotted((*key[:-1], near[0]))}`?" if near else ""
-    return f"unknown key `{dotted(key)}`{hint}"
+    return f"unknown key `{dotted(key)}`; {_hint(key)}"
+
+
+def _hint(key: Key) -> str:
+    """The known key that was meant: a sibling, or one of that name elsewhere; else where all are listed."""
+    near = nearest(key[-1], siblings(key))
+    if near:
+        return f"did you mean `{dotted((*key[:-1], near))}`?"
+    elsewhere = {option.key[-1]: option.name for option in reversed(OPTIONS) if option.key[-1] != "*"}
+    near = nearest(key[-1], elsewhere)
+    if near:
+        return f"did you mean `{elsewhere[near].replace('*', 'NAME')}`?"
+    return "`agent-tui config show` lists the known ones"
 
 
 def _with_text(table: dict[str, object], text: str) -> dict[str, object]:

@@ -3,6 +3,7 @@
 import math
 
 from agent_tui.config.options import Option, Value
+from agent_tui.near import nearest
 
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off", "")
@@ -85,5 +86,7 @@ def _positive(option: Option, value: int | float) -> int | float:
 
 def _choice(option: Option, text: str) -> str:
     if text not in option.choices:
-        raise BadValueError(f"must be {expected(option)}, not `{text}`")
+        near = nearest(text, option.choices)
+        hint = f"; did you mean `{near}`?" if near else ""
+        raise BadValueError(f"must be {expected(option)}, not `{text}`{hint}")
     return text

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from agent_tui.models.base import ModelInfo
 from agent_tui.models.catalog import CatalogError, Quirks, find_model, find_provider
+from agent_tui.models.example import EXAMPLE_MODEL
 from agent_tui.models.keys import find_key
 from agent_tui.models.remote import Dialect, RemoteModel
 from agent_tui.models.transport import Endpoint, Sdk, Transport, is_loopback
@@ -64,7 +65,7 @@ def find_route(name: str, *, base_url: str = "", providers: Mapping[str, Any] | 
     """
     provider_name, slash, model = name.partition("/")
     if not slash or not provider_name or not model:
-        raise CatalogError(f"model `{name}` must be written as PROVIDER/MODEL, such as `openai/gpt-6.2-sol`")
+        raise CatalogError(f"model `{name}` must be written as PROVIDER/MODEL, such as `{EXAMPLE_MODEL}`")
     provider = find_provider(provider_name, providers)
     address = base_url or provider.base_url
     if not address and provider.needs_base_url:

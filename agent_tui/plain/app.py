@@ -61,12 +61,12 @@ class PlainApp:
         self._working = asyncio.Event()
         self._interrupted_at = 0.0
 
-    async def run(self, initial_prompt: str | None) -> int:
+    async def run(self, first: Submit | None) -> int:
         """Until the person leaves; returns the exit code."""
         follower = asyncio.create_task(self._follow())
         progress = asyncio.create_task(self._report_progress())
-        if initial_prompt:
-            self._send(Submit(text=initial_prompt))
+        if first is not None:
+            self._send(first)
         try:
             while not self._closed.is_set():
                 if self._open:
@@ -307,12 +307,12 @@ class PlainApp:
         ]
 
 
-async def run(engine: Engine, config: Config, *, initial_prompt: str | None) -> int:
+async def run(engine: Engine, config: Config, *, first: Submit | None) -> int:
     """Drive `engine` in line mode until the person leaves; returns the exit code."""
     if not sys.stdin.isatty():
-        return await PlainApp(engine, config, StreamLines()).run(initial_prompt)
+        return await PlainApp(engine, config, StreamLines()).run(first)
     from prompt_toolkit.patch_stdout import patch_stdout
 
     history = config.state_dir / "plain-history"
     with patch_stdout() if sys.stdout.isatty() else nullcontext():
-        return await PlainApp(engine, config, TerminalLines(history)).run(initial_prompt)
+        return await PlainApp(engine, config, TerminalLines(history)).run(first)

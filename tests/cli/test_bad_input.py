@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.models.example import EXAMPLE_MODEL
 from tests.program import Program, Ran, command
 
 
@@ -35,8 +36,8 @@ def one_line(ran: Ran) -> str:
         (("exec",), "exec: the prompt is empty; "),
         (("exec", "  "), "exec: the prompt is empty; "),
         (
-            ("exec", "-m", "openai/gpt-6-sol", "hi"),
-            "model `openai/gpt-6-sol`: no key; export the one of openai as `OPENAI_API_KEY`",
+            ("exec", "-m", EXAMPLE_MODEL, "hi"),
+            f"model `{EXAMPLE_MODEL}`: no key; export the one of openai as `OPENAI_API_KEY`",
         ),
         (("exec", "-m", "nobody/x", "hi"), "unknown provider `nobody`; "),
         (("exec", "-m", "compatible/x", "hi"), "provider `compatible` needs an address: "),
@@ -48,9 +49,19 @@ def one_line(ran: Ran) -> str:
             "--sandbox: must be one of `read-only`, `workspace-write`, `off`, not `of`",
         ),
         (("exec", "--max-turns", "x", "hi"), "--max-turns: must be a whole number from 0 up, not `x`"),
+        (("exec", "--jsn", "hi"), "exec: unrecognized arguments: --jsn; did you mean `--json`?; "),
         (("exec", "--no-such-flag", "hi"), "exec: unrecognized arguments: --no-such-flag"),
         (("exec", "fix", "it"), "exec: unrecognized arguments: it; quote a prompt of several words"),
         (("exec", "-c", "modle=x", "hi"), "-c: unknown key `modle`; did you mean `model`?"),
+        (("exec", "-c", "tui.look=x", "hi"), "-c: unknown key `tui`; `agent-tui config show` lists"),
+        (
+            ("exec", "-c", "price_inptu=1", "hi"),
+            "-c: unknown key `price_inptu`; did you mean `providers.NAME.models.NAME.price_input`?",
+        ),
+        (
+            ("exec", "-c", "providers.x.base_ulr=http://x", "hi"),
+            "-c: unknown key `providers.x.base_ulr`; did you mean `providers.x.base_url`?",
+        ),
         (("exec", "--fork", "hi"), "exec: `--fork` needs `--resume ID` or `--last`"),
         (("exec", "-m", "demo/scripted", "--resume", "zzzz", "hi"), "no session begins with `zzzz`; "),
         (("exec", "-m", "demo/scripted", "--last", "hi"), "no session of `"),
@@ -75,6 +86,8 @@ def one_line(ran: Ran) -> str:
         (("demo",), "demo: stdin or stdout is not a terminal; "),
         ((), "stdin or stdout is not a terminal; "),
         (("resume", "--last"), "stdin or stdout is not a terminal; "),
+        (("rolback",), "`rolback` is no command; did you mean `agent-tui rollback`?"),
+        (("-m", "a/b", "exce", "hi"), "`exce` is no command; did you mean `agent-tui exec`?"),
         (("resume", "x", "--last"), "resume: give an ID or `--last`, not both"),
         (("config", "nonsense"), "config: argument action: invalid choice: 'nonsense'"),
     ],

@@ -54,13 +54,28 @@ def test_config_tells_each_value_and_its_layer(program: Program) -> None:
         "config", "--json", "-c", "effort=low", env={"AGENT_TUI_NETWORK": "1", "AGENT_TUI_API_KEY": "sk-1"}
     )
     found = json.loads(ran.out)
-    assert found["model"] == {"value": "ollama/m", "layer": "user"}
-    assert found["effort"] == {"value": "low", "layer": "flag"}
-    assert found["network"] == {"value": True, "layer": "env"}
-    assert found["sandbox"] == {"value": "workspace-write", "layer": "default"}
-    assert found['providers.ollama.models."a.b".context_window'] == {"value": 9, "layer": "user"}
+    assert found["model"] == {"value": "ollama/m", "means": "ollama/m", "layer": "user"}
+    assert found["effort"] == {"value": "low", "means": "low", "layer": "flag"}
+    assert found["network"] == {"value": True, "means": "true", "layer": "env"}
+    assert found["max_turns"] == {"value": None, "means": "no limit", "layer": "default"}
+    assert found["state_dir"]["means"] == "~/.local/state/agent-tui"
+    window = {"value": 9, "means": "9", "layer": "user"}
+    assert found['providers.ollama.models."a.b".context_window'] == window
     assert "sk-1" not in ran.out
     assert program.run("config", "path").out == f"{program.home}/.config/agent-tui/config.toml\n"
+
+
+def test_config_shows_what_counts_where_nothing_is_set(program: Program) -> None:
+    program.config("max_turns = 7\n")
+    lines = program.run("config", env={"AGENT_TUI_EFFORT": "high"}).out.splitlines()
+    shown = dict(line.split(maxsplit=1) for line in lines)
+    assert shown["approval"] == "on-request, in exec never  (default)"
+    assert shown["sandbox"] == "workspace-write  (default)"
+    assert shown["effort"] == "high  (env AGENT_TUI_EFFORT)"
+    assert shown["max_turns"] == "7  (user)"
+    assert shown["user:"] == "~/.config/agent-tui/config.toml"
+    assert shown["cd"] == f"{program.workspace}  (default)"
+    assert not [line for line in lines if line.split()[1] in ("-", "(default)", "None")]
 
 
 def test_config_init_writes_a_file_that_can_be_read_and_never_overwrites(program: Program) -> None:
@@ -83,7 +98,10 @@ def test_doctor_fails_without_a_model_and_tells_no_key(program: Program) -> None
     checks = {check["name"]: check for check in found["checks"]}
     assert (ran.code, found["ok"]) == (2, False)
     assert checks["model"]["status"] == "failed"
-    assert checks["openai"]["detail"] == "OPENAI_API_KEY is set"
+    assert (checks["openai"]["status"], checks["openai"]["detail"]) == ("ok", "OPENAI_API_KEY is set")
+    absent = checks["anthropic"]
+    assert (absent["status"], absent["detail"]) == ("unset", "no key")
+    assert absent["fix"] == "set `ANTHROPIC_API_KEY` to use it"
     assert {"installation", "settings", "state", "sandbox", "git", "search", "terminal"} <= set(checks)
     assert "sk-secret" not in ran.out + ran.err
     assert all(
@@ -95,6 +113,8 @@ def test_doctor_passes_when_the_main_job_can_run(program: Program) -> None:
     ran = program.run("doctor", "-m", "ollama/x")
     assert ran.code == 0, ran.out
     assert "failed" not in ran.out
+    assert "unset    openai        no key; set `OPENAI_API_KEY` to use it\n" in ran.out
+    assert program.run("doctor", "-m", "openai/x").code == 2, "the chosen one needs its key"
 
 
 def test_doctor_tells_a_broken_settings_file_and_goes_on(program: Program) -> None:

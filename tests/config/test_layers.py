@@ -135,8 +135,12 @@ def test_an_untrusted_project_file_is_not_even_parsed(place: Place) -> None:
             3,
             "unknown key `providers.x.base_uri`; did you mean `providers.x.base_url`?",
         ),
-        ("zzz = 1", 1, "unknown key `zzz`"),
-        ('sandbox = "of"', 1, "`sandbox` must be one of `read-only`, `workspace-write`, `off`, not `of`"),
+        ("zzz = 1", 1, "unknown key `zzz`; `agent-tui config show` lists the known ones"),
+        (
+            'sandbox = "of"',
+            1,
+            "`sandbox` must be one of `read-only`, `workspace-write`, `off`, not `of`; did you mean `off`?",
+        ),
         ('\n\nnetwork = "yes"', 3, "`network` must be true or false, not `yes`"),
         ("max_turns = -1", 1, "`max_turns` must be a whole number from 0 up, not `-1`"),
         ("max_turns = true", 1, "`max_turns` must be a whole number from 0 up, not `True`"),
@@ -171,7 +175,7 @@ def test_bytes_that_are_no_text_name_their_line(place: Place) -> None:
     ("assignment", "key", "value"),
     [
         ("effort=high", ("effort",), "high"),
-        ("model=openai/gpt-6-sol", ("model",), "openai/gpt-6-sol"),
+        ("model=openai/gpt-6.2-sol", ("model",), "openai/gpt-6.2-sol"),
         ("network=true", ("network",), True),
         (
             "providers.compatible.models.NAME.context_window=16000",

@@ -1,7 +1,13 @@
 """The option table is whole and consistent."""
 
+import re
+
 from agent_tui.config.options import EXEC_OPTIONS, OPTIONS, RUN_OPTIONS, Option, by_name, find
 from agent_tui.config.values import BadValueError, from_text
+from agent_tui.models.catalog import find_model, find_provider
+from agent_tui.models.example import EXAMPLE_MODEL
+from sandbox.policy import Limits
+from tests.program import ROOT
 
 
 def test_every_option_has_a_key_and_a_variable_of_its_own() -> None:
@@ -54,3 +60,29 @@ def test_texts_become_values() -> None:
     assert value(by_name("max_cost"), "1.5") == 1.5
     assert value(by_name("max_turns"), "1.5") == "must be a whole number from 0 up, not `1.5`"
     assert value(by_name("add_dir"), "/a\n/b") == ("/a", "/b")
+
+
+def test_every_option_says_what_counts_where_nothing_is_set() -> None:
+    silent = [o.name for o in OPTIONS if "*" not in o.key and o.default is None and not o.unset]
+    assert silent == []
+
+
+def test_the_words_for_unset_limits_are_what_the_sandbox_does() -> None:
+    limits = Limits()
+    sizes = (limits.file_size_bytes, limits.tmp_bytes)
+    assert [by_name(f"limits.{name}").unset for name in ("tasks", "file_size_bytes", "tmp_bytes")] == [
+        str(limits.tasks),
+        *(f"{size // 2**30} GiB" for size in sizes),
+    ]
+    assert limits.memory_bytes is None
+
+
+def test_one_model_is_the_example_everywhere_and_it_exists() -> None:
+    pages = [*(ROOT / "agent_tui").rglob("*.py"), *(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
+    provider, model = EXAMPLE_MODEL.split("/")
+    named = {
+        (page.name, name) for page in pages for name in re.findall(r"openai/gpt-[\w.-]+\w", page.read_text())
+    }
+    assert {name for _, name in named} == {EXAMPLE_MODEL}
+    found, _ = find_model(find_provider(provider), model)
+    assert found.known
