@@ -279,8 +279,7 @@ class AgentApp(App[int], inherit_bindings=False):
             self.transcript.add(blocks.Notice(text=f"the earlier part cannot be shown: {error}"))
             return
         earlier, before = await rebuild(stored, self.session.resumed_at)
-        self.session.take_over(before.state)
-        self.feed.calls.take_over(before.calls)
+        self.feed.take_over(before)
         self._drop_welcome()
         self.transcript.replace_all([*earlier, *self.transcript.blocks])
         self.draw_fixed()

@@ -4,7 +4,7 @@ Each event costs the same however long the transcript is. Streamed text is only 
 app draws what is marked in `dirty` at most ten times a second.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from agent_tui.engine import events
@@ -32,6 +32,8 @@ class Feed:
         self._plan: blocks.Plan | None = None
         self._newest: blocks.Block | None = None
         self._before_message: blocks.Block | None = None
+        self._before_step: blocks.Block | None = None
+        self._named: dict[str, str] = {}  # checkpoint → what it is before, in words
         self._kinds: dict[str, Pending] = {}
         self._at = 0.0  # of the event being applied
         self._seq = 0
@@ -60,6 +62,22 @@ class Feed:
         changed = [block for key, block in self.dirty.items() if key not in new]
         self.dirty.clear()
         return added, changed
+
+    def take_over(self, earlier: "Feed") -> None:
+        """Keep what the stored part of the session says of state, calls and checkpoints."""
+        self.state.take_over(earlier.state)
+        self.calls.take_over(earlier.calls)
+        self._places = earlier._places | self._places
+        self._named = earlier._named | self._named
+
+    def items_after(self, checkpoint_id: str, shown: Sequence[blocks.Block]) -> int | None:
+        """How many of the blocks came after a checkpoint; None where that is not known."""
+        if checkpoint_id not in self._places:
+            return None
+        before = self._places[checkpoint_id]
+        if before is None:
+            return len(shown)
+        return next((count for count, block in enumerate(reversed(shown)) if block is before), None)
 
     # --- session -------------------------------------------------------------------------------
 
@@ -126,6 +144,7 @@ class Feed:
             return
         right = f"steer, step {body.step}" if pending.kind is InputKind.STEER else ""
         self._close_text()
+        self.state.last_rollback = None
         self._before_message = self._newest
         self.add(blocks.UserMessage(text=pending.text, right=right, at=self._at))
 
@@ -156,6 +175,7 @@ class Feed:
 
     def _step_started(self, body: events.StepStarted) -> None:
         self._close_text()
+        self._before_step = self._newest
         self.state.step = body.number
         self.state.retry, self.state.activity = None, "thinking"
 
@@ -279,8 +299,16 @@ class Feed:
         self.state.changed_paths.update((change.path, None) for change in body.changes)
 
     def _checkpoint(self, body: events.CheckpointTaken) -> None:
-        before = self._before_message if body.checkpoint.cause.phase is Phase.TURN_START else self._newest
+        cause = body.checkpoint.cause
+        before = self._newest
+        if cause.phase is Phase.TURN_START:
+            before, words = self._before_message, "your message"
+        elif cause.phase is Phase.BEFORE_CALL:
+            before, words = self._before_step, f"step {cause.step}"
+        else:
+            words = ""
         self._places[body.checkpoint.id] = before
+        self._named[body.checkpoint.id] = words
         if not self.state.first_checkpoint:
             self.state.first_checkpoint = body.checkpoint.id
 
@@ -357,6 +385,8 @@ class Feed:
 
     def _rolled_back(self, body: events.RolledBack) -> None:
         files = body.files
+        self.state.last_rollback = None if body.redo_of else body
+        self.state.rolled_back_at, self.state.going_back = self._at, None
         if body.redo_of:
             self.cuts.append(Cut(redo=True))
         elif body.mode != "files" and body.checkpoint_id in self._places:
@@ -365,6 +395,7 @@ class Feed:
             blocks.RolledBack(
                 mode=body.mode,
                 target=body.checkpoint_id,
+                before=self._named.get(body.checkpoint_id, ""),
                 undo=files.undo if files else "",
                 changed=files.changed if files else (),
                 kept=files.kept if files else (),
@@ -378,6 +409,7 @@ class Feed:
             self.state.returned.append(body.draft)
 
     def _refused(self, body: events.Refused) -> None:
+        self.state.going_back = None
         self.add(blocks.Notice(text=body.reason))
 
 

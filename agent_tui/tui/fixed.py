@@ -62,7 +62,13 @@ class Fixed:
         if self._tick is None:
             return
         state = self._app.session
-        moves = state.busy or state.stopping_at or state.activity == "compacting" or state.live_terminals
+        moves = (
+            state.busy
+            or state.going_back is not None
+            or state.stopping_at
+            or state.activity == "compacting"
+            or state.live_terminals
+        )
         self._tick.resume() if moves else self._tick.pause()
 
     def _on_tick(self) -> None:

@@ -153,7 +153,7 @@ def _rollback(app: "AgentApp", argument: str) -> None:
 
 
 def _redo(app: "AgentApp", argument: str) -> None:
-    app.link.send(commands.Redo())
+    app.views.redo()
 
 
 def _diff(app: "AgentApp", argument: str) -> None:

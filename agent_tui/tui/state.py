@@ -90,6 +90,9 @@ class State:
     is_kept: bool = True  # false once it was closed without a word said
     ended: EndReason | None = None  # of the last turn
     last_answer: str = ""
+    last_rollback: events.RolledBack | None = None  # what a redo would take back
+    rolled_back_at: float = 0.0  # UTC seconds
+    going_back: int | None = None  # steps of a rollback or redo that was sent and has not ended
     first_checkpoint: str = ""  # newest one from before the last turn, what a rollback goes to
     changed_paths: dict[str, None] = field(default_factory=dict)  # in this session, in order
     dropped: set[str] = field(default_factory=set)  # pending ids that were removed, not taken back
@@ -109,6 +112,8 @@ class State:
         """Keep what the stored part of the session says and this process has not said since."""
         self.title = self.title or earlier.title
         self.last_answer = self.last_answer or earlier.last_answer
+        if self.last_rollback is None:
+            self.last_rollback, self.rolled_back_at = earlier.last_rollback, earlier.rolled_back_at
         self.first_checkpoint = self.first_checkpoint or earlier.first_checkpoint
         self.changed_paths = earlier.changed_paths | self.changed_paths
         status, before = self.status, earlier.status

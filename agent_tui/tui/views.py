@@ -1,8 +1,10 @@
 """Opens the full-screen views; each module is imported when it is first needed."""
 
+import time
 from typing import TYPE_CHECKING
 
 from agent_tui.engine.commands import Subject
+from agent_tui.tui import slash
 from agent_tui.tui.transcript.blocks import Card
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ class Views:
 
     def checkpoints(self, *, everywhere: bool = True) -> None:
         """Restore points."""
-        from agent_tui.tui.screens.rollback import CheckpointsView
+        from agent_tui.tui.screens.checkpoints import CheckpointsView
 
         self._open(CheckpointsView(self._app, everywhere=everywhere))
 
@@ -52,6 +54,18 @@ class Views:
         from agent_tui.tui.screens.rollback import PreviewView
 
         self._open(PreviewView(self._app, target, mode, paths))
+
+    def redo(self) -> None:
+        """`/redo`: the same preview, towards where the last rollback began."""
+        from agent_tui.tui.screens.rollback import PreviewView
+
+        last = self._app.session.last_rollback
+        if last is None:
+            slash.notice(self._app, "Nothing to redo")
+            return
+        undo, mode = (last.files.undo if last.files else ""), last.mode
+        at = time.strftime("%H:%M", time.localtime(self._app.session.rolled_back_at))
+        self._open(PreviewView(self._app, undo, mode if undo else "conversation", redo_at=at))
 
     def diff(self, title: str, args: dict[str, str], *, before: str = "before", after: str = "after") -> None:
         """A diff of a call, turn, session, or since a checkpoint."""

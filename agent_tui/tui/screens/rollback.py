@@ -1,20 +1,19 @@
-"""Checkpoints, the rewind list, and the preview that stands before every rollback (3.7)."""
+"""The preview that stands before every rollback and redo: the exact list, conflicts first (3.7)."""
 
+import asyncio
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from agent_tui.engine import commands
+from agent_tui.engine import commands, events
 from agent_tui.engine.commands import Subject
 from agent_tui.safe_text import one_line
 from agent_tui.tui import words
-from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.link import RefusedError
-from agent_tui.tui.screens.view import ListView, View
-from agent_tui.tui.transcript import changes
-from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, untrusted, width_of, with_right
+from agent_tui.tui.screens.view import View
+from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, width_of, with_right
 from agent_tui.tui.transcript.look import Look
-from checkpoints.types import Author, Checkpoint, Conflict, Operation, Phase, RollbackPlan
+from checkpoints.types import Author, Conflict, Operation, RollbackPlan
 from context.codec import decode
 
 if TYPE_CHECKING:
@@ -28,128 +27,20 @@ _WHAT: dict[RollbackMode, str] = {
 }
 _CHOICES = ("keep", "take", "merge")
 _CHOICE_WORDS = {"keep": "keep mine", "take": "take checkpoint", "merge": "merge"}
-
-
-def before_words(checkpoint: Checkpoint) -> str:
-    """What a checkpoint goes back to before."""
-    cause = checkpoint.cause
-    summary = one_line(cause.summary)[:60]
-    if cause.phase is Phase.TURN_START:
-        return f"your message {summary}".rstrip()
-    if cause.phase is Phase.BEFORE_ROLLBACK:
-        return "rollback"
-    return f"`{summary}`" if summary else cause.tool or cause.phase.value.replace("_", " ")
-
-
-def clock_of(checkpoint: Checkpoint) -> str:
-    """Local time of day."""
-    return time.strftime("%H:%M", time.localtime(checkpoint.created_at))
-
-
-class CheckpointsView(ListView[Checkpoint]):
-    """Restore points; of this session (rewind) or of the whole workspace."""
-
-    keys_first = "f files · c conversation · Enter both, with preview · d diff to now"
-    keys_second = "↑ ↓ j k move · / find · Esc close"
-
-    def __init__(self, agent: "AgentApp", *, everywhere: bool) -> None:
-        super().__init__(agent)
-        self._everywhere = everywhere
-
-    async def load(self) -> None:
-        args = {} if self._everywhere else {"session": self.agent.session.session_id}
-        try:
-            data = await self.agent.link.ask(Subject.CHECKPOINTS, **args)
-        except RefusedError as error:
-            self.failure, data = str(error), []
-        found = [decode(Checkpoint, each) for each in data]
-        wanted = (Phase.TURN_START, Phase.BEFORE_CALL, Phase.BEFORE_ROLLBACK)
-        shown = [each for each in found if each.cause.phase in wanted or self._everywhere]
-        self.set_items(shown[::-1], at=len(shown) - 1)
-
-    def title_words(self) -> tuple[str, str]:
-        count = words.count(len(self.items), "point")
-        if self._everywhere:
-            return "checkpoints · this workspace", count
-        return "rewind · go back to before …", f"{self.agent.session.session_id} · {count}"
-
-    def empty(self) -> str:
-        return "No checkpoints yet. One is taken before the first change"
-
-    def row(self, item: Checkpoint, look: Look) -> Line:
-        right = self._changed(item)
-        room = look.width - 3 - min(width_of(right), look.width // 2)
-        lead = [*untrusted(f"{item.id:<9}", "muted"), Span("  ")] if self._everywhere else []
-        mark = (
-            look.glyphs.user + " " if item.cause.phase is Phase.TURN_START and not self._everywhere else "  "
-        )
-        text = f"before {before_words(item)}" if self._everywhere else before_words(item)
-        left = clip(
-            [*lead, Span(f"{clock_of(item)} ", "muted"), Span(mark, "accent"), *untrusted(text, strict=True)],
-            room,
-        )
-        return with_right(left, clip(right, look.width // 2), look.width - 2)
-
-    def _changed(self, item: Checkpoint) -> Line:
-        """What the call after this checkpoint changed: it is recorded with the next one."""
-        if item.broken:
-            return tuple(untrusted(f"! {item.broken}", "attention"))
-        after = next(
-            (each for each in self.items if each.session == item.session and each.seq == item.seq + 1), None
-        )
-        files = after.changes if after is not None else ()
-        if item.uncovered and not files:
-            return tuple(untrusted(f"! {item.uncovered[0].path} not covered", "attention", strict=True))
-        spans: list[Span] = []
-        for change in files[:2]:
-            role = "external" if change.author is Author.EXTERNAL else "muted"
-            spans += [Span(", ", "muted")] * bool(spans) + changes.change_spans(
-                change, role, with_counts=False
-            )
-        if len(files) > 2:
-            spans.append(Span(f" +{len(files) - 2}", "muted"))
-        return tuple(spans)
-
-    def detail(self, look: Look) -> list[Line]:
-        item = self.picked
-        if item is None:
-            return []
-        separator = own_words(" · ", look.glyphs)
-        head = f"  before {clock_of(item)} {before_words(item)}{separator}checkpoint {item.id}"
-        rows = [clip(untrusted(head, strict=True), look.width, look.glyphs.more)]
-        if item.broken:
-            rows.append(
-                clip(
-                    untrusted(f"  ! it cannot be restored: {item.broken}", "attention"),
-                    look.width,
-                    look.glyphs.more,
-                )
-            )
-        return rows
-
-    def press(self, key: str, character: str) -> bool:
-        modes: dict[str, RollbackMode] = {"f": "files", "c": "conversation", "enter": "both"}
-        item = self.picked
-        mode = modes.get(character) or modes.get(key)
-        if item is not None and mode:
-            self.agent.views.rollback(item.id, mode)
-        elif item is not None and character == "d":
-            self.agent.views.diff(f"since {item.id}", {"checkpoint": item.id}, before=item.id, after="now")
-        else:
-            return False
-        return True
+STOP_WAIT_S = 5.0  # for terminals to end before files go back
 
 
 class PreviewView(View):
     """What a rollback would do, whole; nothing changes before Enter."""
 
     heavy = True
-    keys_first = "Enter roll back · Space keep mine / take checkpoint / merge · d diff"
 
     def __init__(
-        self, agent: "AgentApp", target: str, mode: RollbackMode, paths: tuple[str, ...] = ()
-    ) -> None:
+        self, agent: "AgentApp", target: str, mode: RollbackMode, paths: tuple[str, ...] = (), *,
+        redo_at: str = "",
+    ) -> None:  # fmt: skip
         super().__init__(agent)
+        self._redo_at = redo_at  # time of the rollback that would be taken back
         self._target = target
         self._mode: RollbackMode = mode
         self._paths = paths
@@ -159,13 +50,34 @@ class PreviewView(View):
         self._at = 0
 
     @property
+    def keys_first(self) -> str:  # type: ignore[override]  # computed where the base has a value
+        conflicts = self._plan is not None and self._plan.conflicts and self._mode != "conversation"
+        keep = " · Space keep mine / take checkpoint / merge" if conflicts and not self._redo_at else ""
+        if self._live:
+            return (
+                f"Enter stop {'it' if len(self._live) == 1 else 'them'} first, then roll back{keep} · d diff"
+            )
+        return f"Enter {'redo' if self._redo_at else 'roll back'}{keep} · d diff"
+
+    @property
+    def _live(self) -> list[events.TerminalChanged]:
+        """Terminals that can still write; files go back only without them."""
+        return self.agent.session.live_terminals if self._mode != "conversation" else []
+
+    @property
     def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
+        if self._redo_at:
+            return "Esc cancel"
         others = {"both": "f files only · c conversation only", "files": "c both", "conversation": "f both"}[
             self._mode
         ]
         return f"{others} · ↑ ↓ move · Esc cancel"
 
     async def load(self) -> None:
+        if self._redo_at and self._mode == "conversation":
+            self._plan = RollbackPlan(target="", operations=(), conflicts=())
+            self.draw()
+            return
         try:
             data = await self.agent.link.ask(
                 Subject.ROLLBACK_PLAN, id=self._target, paths="\n".join(self._paths)
@@ -176,6 +88,8 @@ class PreviewView(View):
         self.draw()
 
     def title_words(self) -> tuple[str, str]:
+        if self._redo_at:
+            return f"redo · {_WHAT[self._mode]} · back to {self._redo_at}", ""
         return f"rollback · {_WHAT[self._mode]} · to {self._target}", ""
 
     def content(self, look: Look) -> Sequence[Line]:
@@ -184,18 +98,25 @@ class PreviewView(View):
         if self._plan is None:
             return [(Span(f"  loading {look.glyphs.more}", "muted"),)]
         rows: list[Line] = []
+        for each in self._live:
+            shown = untrusted(
+                f"{each.terminal} {one_line(each.command)} can still write", "attention", strict=True
+            )
+            rows.append(clip([Span("  ! ", "attention"), *shown], look.width, look.glyphs.more))
         if self._mode != "conversation":
             rows += self._conflicts(self._plan.conflicts, look)
             rows += _operations(self._plan.operations, look)
             rows += _stays(self._plan, look)
         if self._mode != "files":
-            rows.append(
-                (
-                    Span("  conversation   ", "muted"),
-                    Span("what came after this point is hidden; nothing is deleted"),
-                )
-            )
+            rows.append((Span("  conversation   ", "muted"), Span(self._conversation())))
         return rows or [(Span("  Nothing would change", "muted"),)]
+
+    def _conversation(self) -> str:
+        if self._redo_at:
+            return "what the rollback hid comes back"
+        hidden = self.agent.feed.items_after(self._target, self.agent.transcript.blocks)
+        what = f"{words.count(hidden, 'item')} hidden" if hidden else "what came after this point is hidden"
+        return f"{what}; nothing is deleted"
 
     def _conflicts(self, conflicts: Sequence[Conflict], look: Look) -> list[Line]:
         if not conflicts:
@@ -215,7 +136,8 @@ class PreviewView(View):
                 Span("! ", "external"),
                 *untrusted(f"{conflict.path:<20} ", "external", strict=True),
             ]
-            left += untrusted(f"{conflict.reason} {when}".strip(), "muted")
+            who = "you" if conflict.author is Author.EXTERNAL else conflict.author.value
+            left += untrusted(f"{who}, {when}   {conflict.reason}" if when else conflict.reason, "muted")
             rows.append(with_right(clip(left, look.width - 20), (Span(choice, "strong"),), look.width - 1))
         return rows
 
@@ -223,16 +145,16 @@ class PreviewView(View):
         conflicts = self._plan.conflicts if self._plan is not None else ()
         if key == "enter":
             self._run()
-        elif key == "space" and conflicts:
+        elif key == "space" and conflicts and not self._redo_at:
             path = conflicts[self._at].path
             now = self._choices.get(path, "keep")
             self._choices[path] = _CHOICES[(_CHOICES.index(now) + 1) % len(_CHOICES)]
         elif key in ("up", "down") and len(conflicts) > 1:
             self._at = (self._at + (1 if key == "down" else -1)) % len(conflicts)
-        elif character in ("f", "c"):
+        elif character in ("f", "c") and not self._redo_at:
             wanted: RollbackMode = "files" if character == "f" else "conversation"
             self._mode = wanted if self._mode == "both" else "both"
-        elif character == "d":
+        elif character == "d" and self._target:
             self.agent.views.diff(
                 f"since {self._target}", {"checkpoint": self._target}, before=self._target, after="now"
             )
@@ -244,12 +166,26 @@ class PreviewView(View):
     def _run(self) -> None:
         if self._plan is None:
             return
-        self.agent.link.send(
-            commands.Rollback(
-                checkpoint_id=self._target, mode=self._mode, paths=self._paths, choices=dict(self._choices)
-            )
-        )
+        if self._live:
+            self.run_worker(self._stop_and_run(), exclusive=True, group="run")
+            return
+        body = commands.Redo() if self._redo_at else commands.Rollback(
+            checkpoint_id=self._target, mode=self._mode, paths=self._paths, choices=dict(self._choices)
+        )  # fmt: skip
+        self.agent.session.going_back = len(self._plan.operations)
+        self.agent.link.send(body)
         self.agent.views.close_all()
+
+    async def _stop_and_run(self) -> None:
+        for each in self._live:
+            self.agent.link.send(commands.TerminalInput(terminal=each.terminal, signal="TERM"))
+        self.say(f"stopping {words.count(len(self._live), 'terminal')} first")
+        for _ in range(round(STOP_WAIT_S / 0.1)):
+            if not self._live:
+                self._run()
+                return
+            await asyncio.sleep(0.1)
+        self.say("a terminal does not end; F3 and x stop it")
 
 
 _HEADS = {
@@ -264,15 +200,17 @@ _HEADS = {
 
 def _operations(operations: Sequence[Operation], look: Look) -> list[Line]:
     rows: list[Line] = []
-    for head in dict.fromkeys(_head(each) for each in operations):
-        group = [each for each in operations if _head(each) == head]
-        rows.append((Span(f"  {head} {len(group)}", "strong"),))
+    for head in dict.fromkeys(head_of(each) for each in operations):
+        group = [each for each in operations if head_of(each) == head]
+        note = "    made by the agent since" if head == "delete" else ""
+        rows.append((Span(f"  {head} {len(group)}", "strong"), Span(note, "muted")))
         rows += _columns([_operation(each) for each in group], look)
     return rows
 
 
-def _head(operation: Operation) -> str:
-    if operation.action == "write" and "absent" in operation.detail:
+def head_of(operation: Operation) -> str:
+    """The group of an operation: change, create, delete …"""
+    if operation.action == "write" and operation.creates:
         return "create"
     return _HEADS[operation.action]
 
@@ -310,4 +248,4 @@ def _stays(plan: RollbackPlan, look: Look) -> list[Line]:
                 look.glyphs.more,
             )
         )
-    return [*rows, BLANK]
+    return rows

@@ -166,6 +166,7 @@ class RolledBack(Block):
 
     mode: str
     target: str
+    before: str = ""  # what the target is before: `step 3`, `your message`
     undo: str
     changed: Sequence[FileChange]
     kept: Sequence[str]

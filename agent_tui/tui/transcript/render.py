@@ -144,7 +144,7 @@ def _rolled_back(block: blocks.RolledBack, look: Look) -> list[Line]:
     separator = own_words(" · ", look.glyphs)
     if block.is_redo:
         rows = wrap(
-            [Span(f"redone{separator}{changed.files(block.changed)} are back as they were")],
+            [Span(f"redone{separator}{_back_again(block)} back as before the rollback")],
             look.width,
             first=(Span(look.glyphs.redo + " ", "accent"),),
             rest=_INDENT,
@@ -154,7 +154,11 @@ def _rolled_back(block: blocks.RolledBack, look: Look) -> list[Line]:
             block.mode
         ]
         rows = wrap(
-            [Span(f"rolled back{separator}{what}{separator}"), *untrusted(f"checkpoint {block.target}")],
+            [
+                Span(f"rolled back{separator}{what}{separator}"),
+                Span(f"to before {block.before}{separator}" if block.before else ""),
+                *untrusted(f"checkpoint {block.target}"),
+            ],
             look.width,
             first=(Span(look.glyphs.rollback + " ", "accent"),),
             rest=_INDENT,
@@ -183,6 +187,13 @@ def _rolled_back(block: blocks.RolledBack, look: Look) -> list[Line]:
             rest=_INDENT,
         )
     return rows
+
+
+def _back_again(block: blocks.RolledBack) -> str:
+    count = len(block.changed)
+    parts = [changed.files(block.changed)] if count else []
+    parts += ["the conversation"] if block.mode != "files" else []
+    return f"{' and '.join(parts)} {'is' if len(parts) == 1 and count <= 1 else 'are'}"
 
 
 def _verified(block: blocks.RolledBack, look: Look) -> list[Line]:

@@ -78,6 +78,9 @@ def _what(state: State, moment: Moment, glyphs: Glyphs) -> str:
     if state.stopping_at:
         passed = words.clock(moment.now - state.stopping_at)
         return f"{_spin(moment, glyphs)} stopping · {_commands(state)}{passed}"
+    if state.going_back is not None:
+        files = words.count(state.going_back, "file")
+        return f"{_spin(moment, glyphs)} rolling back{f' · {files}' if state.going_back else ''}"
     if state.open_questions:
         return _waiting(state, moment)
     if state.retry is not None:
@@ -151,6 +154,10 @@ def _hints(state: State, moment: Moment) -> tuple[str, ...]:
         return ("End newest",)
     if state.stopping_at:
         return ("Ctrl+C kill now",)
+    if state.going_back is not None:
+        return ()  # not interruptible
+    if state.activity == "compacting":
+        return ("Esc keep as it is",)
     if state.open_questions:
         return _question_hints(state, moment)
     if state.retry is not None:
