@@ -110,6 +110,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agent_tui.stored": (
         "agent_tui.engine.events",
         "agent_tui.engine.log",
+        "agent_tui.engine.pictures",
         "agent_tui.errors",
         "agent_tui.models.replay",
         "checkpoints",
