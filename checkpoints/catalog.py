@@ -11,7 +11,7 @@ from typing import Any
 from checkpoints.nested import HeadState
 from checkpoints.types import Author, Cause, Checkpoint, CheckpointError, FileChange, Phase, Uncovered
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 OPEN_S = 10.0  # for another process to let go of the file
 SHOWN_CHANGES = 1000  # kept with a checkpoint for lists; all of them can be computed again
 _SCHEMA = """
@@ -25,9 +25,21 @@ CREATE TABLE IF NOT EXISTS checkpoints (
     state BLOB NOT NULL,
     commit_id BLOB NOT NULL,
     body TEXT NOT NULL,
+    placed INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (session, seq)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS by_time ON checkpoints (created_at);
+"""
+# The order of coming tells what is newest: a clock can be put back.
+_FROM_VERSION_1 = """
+ALTER TABLE checkpoints ADD COLUMN placed INTEGER NOT NULL DEFAULT 0;
+UPDATE checkpoints SET placed = (
+    SELECT count(*) FROM checkpoints AS other
+    WHERE (other.created_at, other.session, other.seq) <= (
+        checkpoints.created_at, checkpoints.session, checkpoints.seq
+    )
+);
+DROP INDEX IF EXISTS by_time;
+UPDATE meta SET value = '2' WHERE key = 'schema';
 """
 
 
@@ -43,6 +55,7 @@ class Row:
     state: bytes
     commit: bytes
     author: Author  # of what changed since the checkpoint before it in this session
+    placed: int = 0  # later ones of any session have higher numbers
     exact: tuple[str, ...] = ()  # only these changes are the author's, others are external; empty: all
     changes: tuple[FileChange, ...] = ()
     change_count: int = 0
@@ -92,6 +105,21 @@ def _use_log(connection: sqlite3.Connection) -> None:
             return
 
 
+def _prepared(connection: sqlite3.Connection) -> int:
+    """Make the tables, or those of an older version like ours; the version of what is there."""
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        for statement in _SCHEMA.split(";"):
+            connection.execute(statement)
+        connection.execute("INSERT OR IGNORE INTO meta VALUES ('schema', ?)", (str(SCHEMA_VERSION),))
+        version = int(connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()[0])
+        if version == 1:
+            for statement in _FROM_VERSION_1.split(";"):
+                connection.execute(statement)
+            return SCHEMA_VERSION
+    return version
+
+
 class Catalog:
     """Opened by each process by itself; all methods raise CheckpointError when the file fails."""
 
@@ -103,14 +131,13 @@ class Catalog:
         try:
             connection = sqlite3.connect(self.path, isolation_level=None, timeout=10, check_same_thread=False)
             _use_log(connection)
-            connection.executescript("PRAGMA synchronous=FULL;" + _SCHEMA)
-            connection.execute("INSERT OR IGNORE INTO meta VALUES ('schema', ?)", (str(SCHEMA_VERSION),))
-            version = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()[0]
+            connection.execute("PRAGMA synchronous=FULL")
+            version = _prepared(connection)
         except sqlite3.OperationalError as error:
             raise CheckpointError(f"checkpoint list `{self.path}` cannot be opened: {error}") from error
         except (sqlite3.DatabaseError, TypeError) as error:
             raise DamagedCatalogError(f"checkpoint list `{self.path}` is damaged: {error}") from error
-        if int(version) > SCHEMA_VERSION:
+        if version > SCHEMA_VERSION:
             raise CheckpointError(
                 f"checkpoint list `{self.path}` was written by a newer agent-tui; update it"
             )
@@ -127,7 +154,8 @@ class Catalog:
                 ).fetchone()
                 seq = max(int(last or 0), int(self._meta(f"last:{row.session}") or 0)) + 1
                 connection.execute(
-                    "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, "
+                    "(SELECT coalesce(max(placed), 0) + 1 FROM checkpoints))",
                     (
                         row.session, seq, row.root, row.created_at, row.cause.phase.value,
                         row.state, row.commit, _body(shown),
@@ -161,20 +189,27 @@ class Catalog:
         clause, values = "WHERE phase = ? AND root = ?", [phase.value, root]
         if session:
             clause, values = clause + " AND session = ?", [*values, session]
-        return self._one(clause + " ORDER BY created_at DESC, seq DESC LIMIT 1", values)
+        return self._one(clause + " ORDER BY placed DESC LIMIT 1", values)
+
+    def last_turn(self, root: str) -> Row | None:
+        """The checkpoint that the last turn of any session began with: its first, when it was paused."""
+        newest = self.newest(Phase.TURN_START, root)
+        if newest is None or not newest.cause.turn:
+            return newest
+        rows = self.since(newest.session, 0)
+        return next(row for row in rows if row.root == root and _begins(row, newest.cause.turn))
 
     def listed(self, root: str, session: str | None = None) -> list[Row]:
         """Checkpoints of one workspace, newest first."""
         clause, values = "WHERE root = ?", [root]
         if session is not None:
             clause, values = clause + " AND session = ?", [*values, session]
-        return self._rows(clause + " ORDER BY created_at DESC, seq DESC", values)
+        return self._rows(clause + " ORDER BY placed DESC", values)
 
-    def changed_elsewhere(self, root: str, session: str, since: float) -> list[Row]:
-        """Checkpoints of other sessions in the same workspace after that time, in order."""
-        return self._rows(
-            "WHERE root = ? AND session != ? AND created_at >= ? ORDER BY created_at", (root, session, since)
-        )
+    def changed_elsewhere(self, row: Row) -> list[Row]:
+        """Checkpoints of other sessions in the same workspace after that one, in order."""
+        clause = "WHERE root = ? AND session != ? AND placed > ? ORDER BY placed"
+        return self._rows(clause, (row.root, row.session, row.placed))
 
     def sessions(self, prefix: str = "") -> list[str]:
         """Names of sessions that begin like that."""
@@ -232,7 +267,7 @@ class Catalog:
         return rows[0] if rows else None
 
     def _rows(self, clause: str, values: Sequence[Any]) -> list[Row]:
-        columns = "session, seq, root, created_at, state, commit_id, body"
+        columns = "session, seq, root, created_at, placed, state, commit_id, body"
         return [_row(*found) for found in self._query(f"SELECT {columns} FROM checkpoints {clause}", values)]
 
 
@@ -247,14 +282,20 @@ def followed(rows: Iterable[Row]) -> dict[str, tuple[FileChange, ...]]:
     return found
 
 
+def _begins(row: Row, turn: int) -> bool:
+    return row.cause.phase is Phase.TURN_START and row.cause.turn == turn
+
+
 def _body(row: Row) -> str:
     body = asdict(row)
-    for name in ("session", "seq", "root", "created_at", "state", "commit"):
+    for name in ("session", "seq", "root", "created_at", "placed", "state", "commit"):
         del body[name]
     return json.dumps(body)
 
 
-def _row(session: str, seq: int, root: str, created_at: float, state: bytes, commit: bytes, body: str) -> Row:
+def _row(
+    session: str, seq: int, root: str, created_at: float, placed: int, state: bytes, commit: bytes, body: str
+) -> Row:
     facts: dict[str, Any] = json.loads(body)
     cause = facts.pop("cause")
     heads = facts.pop("heads")
@@ -263,6 +304,7 @@ def _row(session: str, seq: int, root: str, created_at: float, state: bytes, com
         seq=seq,
         root=root,
         created_at=created_at,
+        placed=placed,
         state=bytes(state),
         commit=bytes(commit),
         cause=Cause(

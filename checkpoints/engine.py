@@ -193,8 +193,9 @@ class WorkspaceCheckpointer:
 
     def _settle_cut(self, core: Joined) -> None:
         """A rollback that was cut is taken back: nothing is lost by it, and it can be asked for again."""
-        cut = core.main.journal.cut()
-        if core.recover(complete=False) is not None and cut is not None:
+        cut = core.cut()
+        core.recover(complete=False)
+        if cut is not None:
             self._remarks.append(
                 f"a rollback to {cut.target} was cut after {cut.done} of {cut.total} steps and was taken "
                 "back; it can be asked for again"

@@ -21,6 +21,7 @@ from checkpoints.types import (
     Cause,
     CheckpointError,
     Conflict,
+    CutRollback,
     FileChange,
     Operation,
     RollbackPlan,
@@ -137,6 +138,10 @@ class Joined:
             if done is not None and other is not None and other.cause.joint == done.undo:
                 result = _with(result, one, Rollback(one).redo(self.main.session))
         return result
+
+    def cut(self) -> CutRollback | None:
+        """What a killed process left of a rollback, anywhere."""
+        return next((cut for one in (self.main, *self.beside) if (cut := one.journal.cut())), None)
 
     def recover(self, *, complete: bool) -> RollbackResult | None:
         """Finish or take back what a killed process left, everywhere; tells of the workspace."""

@@ -14,7 +14,7 @@ from checkpoints.lock import hold
 from checkpoints.retention import Keep, Pruned, Retention, store_size
 from checkpoints.roots import Home, existing_home
 from checkpoints.store import Store
-from checkpoints.types import CheckpointError, FileChange, Phase
+from checkpoints.types import FileChange, NotThereError
 from checkpoints.upkeep import prune
 from checkpoints.workspace import Workspace
 
@@ -49,12 +49,12 @@ def opened(
 ) -> Iterator[tuple[Joined, Row]]:
     """The workspace as the session of a checkpoint sees it, and that checkpoint.
 
-    Without an id it is the newest one that a turn began with; `stand_ins` as in `open_checkpointer`.
+    Without an id it is the one that the last turn began with; `stand_ins` as in `open_checkpointer`.
     Raises CheckpointError.
     """
     home = existing_home(root, state_dir)
     if home is None or not (home.directory / "catalog.db").exists():
-        raise CheckpointError(NONE_YET)
+        raise NotThereError(NONE_YET)
     catalog = Catalog(home.directory / "catalog.db")
     try:
         session = _session_of(catalog, home.below, checkpoint_id)
@@ -62,9 +62,9 @@ def opened(
         catalog.close()
     core = _joined(home, session, state_dir, stand_ins)
     try:
-        newest = core.main.catalog.newest(Phase.TURN_START, home.below)
+        newest = core.main.catalog.last_turn(home.below)
         if not checkpoint_id and newest is None:
-            raise CheckpointError("no turn has begun here yet; `agent-tui checkpoints list` shows all")
+            raise NotThereError("no turn has begun here yet; `agent-tui checkpoints list` shows all")
         yield core, core.main.resolve(checkpoint_id or (newest.id if newest else ""))
     finally:
         core.close()
@@ -102,7 +102,7 @@ def _session_of(catalog: Catalog, root: str, checkpoint_id: str) -> str:
         prefix = checkpoint_id.rpartition("/")[0]
         sessions = catalog.sessions(prefix)
         return prefix if prefix in sessions or not sessions else sessions[0]
-    newest = catalog.newest(Phase.TURN_START, root)
+    newest = catalog.last_turn(root)
     return newest.session if newest else "none"
 
 
@@ -110,7 +110,7 @@ def pruned(root: Path, state_dir: Path, keep: Keep) -> tuple[Pruned, int]:
     """Prune now; returns what was done and the size of the store after it. Raises CheckpointError."""
     home = existing_home(root, state_dir)
     if home is None:
-        raise CheckpointError(NONE_YET)
+        raise NotThereError(NONE_YET)
     store = Store(home.directory / "store", find_git())
     catalog = Catalog(home.directory / "catalog.db")
     try:

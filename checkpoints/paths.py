@@ -4,7 +4,7 @@ import os
 import stat
 from collections.abc import Iterable
 
-from checkpoints.types import CheckpointError
+from checkpoints.types import NotThereError
 
 
 def touched_paths(root: bytes, paths: Iterable[str]) -> set[bytes]:
@@ -27,7 +27,7 @@ def touched_paths(root: bytes, paths: Iterable[str]) -> set[bytes]:
 def selected_paths(root: bytes, paths: Iterable[str]) -> list[bytes]:
     """Paths a person chose, relative to the workspace or absolute; no link is followed.
 
-    Raises CheckpointError for a path outside. The workspace itself stands for all paths.
+    Raises NotThereError for a path outside. The workspace itself stands for all paths.
     """
     found = []
     base = root.rstrip(b"/") + b"/"
@@ -36,7 +36,7 @@ def selected_paths(root: bytes, paths: Iterable[str]) -> list[bytes]:
         if full + b"/" == base:
             return []
         if not full.startswith(base):
-            raise CheckpointError(f"`{path}` is outside the workspace `{os.fsdecode(root)}`")
+            raise NotThereError(f"`{path}` is outside the workspace `{os.fsdecode(root)}`")
         found.append(full[len(base) :])
     return found
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from checkpoints.attribution import history
 from checkpoints.catalog import Row
-from checkpoints.diff import changes
+from checkpoints.diff import changes, is_selected
 from checkpoints.journal import Step
 from checkpoints.merging import merged_step
 from checkpoints.objects import FOLDER
@@ -24,6 +24,7 @@ from checkpoints.types import (
     CheckpointError,
     Choice,
     CutRollback,
+    NotThereError,
     Phase,
     RollbackPlan,
     RollbackResult,
@@ -59,7 +60,9 @@ class Rollback:
         row = workspace.resolve(target)
         with workspace.locked():
             evidence = self._evidence(row, None)
-            plan = draft(evidence, selected_paths(workspace.root, paths))
+            selected = selected_paths(workspace.root, paths)
+            _require_known(row, evidence, selected)
+            plan = draft(evidence, selected)
         return self._shown(row, evidence, plan)
 
     def _shown(self, row: Row, evidence: Evidence, plan: Draft) -> RollbackPlan:
@@ -124,7 +127,7 @@ class Rollback:
             now=now,
             later=later,
             history=known,
-            elsewhere=workspace.catalog.changed_elsewhere(workspace.home.below, row.session, row.created_at),
+            elsewhere=workspace.catalog.changed_elsewhere(row),
             above=workspace.above,
             occupied=workspace.occupied(),
         )
@@ -174,6 +177,7 @@ class Rollback:
             present = workspace.state(before)
             evidence = self._evidence(row, (before, present))
             selected = selected_paths(workspace.root, request.paths)
+            _require_known(row, evidence, selected)
             plan = Draft() if request.nothing else draft(evidence, selected)
             steps, merged = self._steps(plan, request, evidence)
             return self._carry_out(row, before, plan, steps, merged, request)
@@ -183,7 +187,7 @@ class Rollback:
         workspace = self._workspace
         done = self.to_redo(session)
         if done is None:
-            raise CheckpointError("there is no rollback to take back here")
+            raise NotThereError("there is no rollback to take back here")
         result = self.run(Request(target=done.undo, choices={}))
         workspace.catalog.update(replace(done, redone=True))
         newest = workspace.catalog.newest(Phase.AFTER_ROLLBACK, workspace.home.below, session)
@@ -358,3 +362,16 @@ class Rollback:
                 places.sweep(folder + b"/x" if folder else b"x")
         finally:
             places.close()
+
+
+def _require_known(row: Row, evidence: Evidence, selected: Sequence[bytes]) -> None:
+    """A path that matches nothing, then or since, was not meant; raises NotThereError."""
+    gaps = (evidence.target.note.gaps, evidence.now.note.gaps)
+    known = [*evidence.history.traces, *evidence.occupied, *(path for gap in gaps for path in gap)]
+    for path in selected:
+        is_there = any(evidence.trees.find(state, path) for state in (evidence.target, evidence.now))
+        if not is_there and not any(is_selected(one, [path]) for one in known):
+            raise NotThereError(
+                f"`{shown(path)}` matches nothing: it is neither in checkpoint `{row.id}` "
+                "nor among the files covered since"
+            )

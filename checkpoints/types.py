@@ -163,5 +163,9 @@ class CheckpointError(Exception):
     """A checkpoint or rollback cannot be had; the text says what, where and what to do."""
 
 
+class NotThereError(CheckpointError):
+    """What was asked for does not exist here: the fault is in the question; the text says what to ask."""
+
+
 class WorkspaceBusyError(CheckpointError):
     """Another process holds the workspace lock; the text names it."""

@@ -29,7 +29,7 @@ from checkpoints.scan import Scan, Scanner, TooWideError
 from checkpoints.snapshot import Defaults, State, read_state, usual_permissions, write_state
 from checkpoints.states import Pair, Trees, covered_pairs, shown
 from checkpoints.store import DamagedStoreError, ObjectWriter, Store
-from checkpoints.types import Cause, CheckpointError, FileChange, Phase, Uncovered
+from checkpoints.types import Cause, CheckpointError, FileChange, NotThereError, Phase, Uncovered
 
 _SAVE_AFTER = 50  # changed states until the scan cache is saved again
 _SHOWN_GAPS = 200
@@ -395,17 +395,15 @@ class Workspace:
         """The checkpoint of that id; the session may be shortened as long as it is one."""
         session, slash, seq = checkpoint_id.strip().rpartition("/")
         if not slash or not seq.isdigit():
-            raise CheckpointError(f"`{checkpoint_id}` is no checkpoint id; it looks like `7f3a/12`")
+            raise NotThereError(f"`{checkpoint_id}` is no checkpoint id; it looks like `7f3a/12`")
         sessions = self.catalog.sessions(session)
         if session in sessions:
             sessions = [session]
         if len(sessions) > 1:
-            raise CheckpointError(
-                f"`{session}` is the beginning of {len(sessions)} sessions; give more of it"
-            )
+            raise NotThereError(f"`{session}` is the beginning of {len(sessions)} sessions; give more of it")
         row = self.catalog.get(sessions[0], int(seq)) if sessions else None
         if row is None or row.root != self.home.below:
-            raise CheckpointError(
+            raise NotThereError(
                 f"there is no checkpoint `{checkpoint_id}` here; `agent-tui checkpoints list` shows all"
             )
         return row

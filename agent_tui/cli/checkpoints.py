@@ -202,10 +202,15 @@ def _prune(workspace: Path, state_dir: Path, days: float | None, *, as_json: boo
     from checkpoints.coverage import size_text
     from checkpoints.offline import pruned
     from checkpoints.retention import Keep
+    from checkpoints.types import NotThereError
 
     if days is not None and days < 0:
         raise UsageError("checkpoints prune: `--days` must not be negative")
-    done, size = pruned(workspace, state_dir, Keep() if days is None else Keep(days=days))
+    try:
+        done, size = pruned(workspace, state_dir, Keep() if days is None else Keep(days=days))
+    except NotThereError as error:
+        print("" if as_json else f"{error}\n", end="")  # nothing to prune is as good as pruned
+        return
     if as_json:
         _print_json([{**asdict(done), "size_bytes": size}])
         return

@@ -2,11 +2,13 @@
 
 import importlib
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import NoReturn
 
-from agent_tui.errors import AgentError
+from agent_tui.errors import AgentError, UsageError
 
 INTERNAL_FAILURE = 1
 INTERRUPTED = 130  # 128 + SIGINT
@@ -16,11 +18,14 @@ PIPE_CLOSED = 141  # 128 + SIGPIPE: the reader of our output went away
 def run(argv: Sequence[str]) -> int:
     """Parse, dispatch, and turn every failure into one line on stderr and its exit code."""
     show_traceback = "--debug" in argv or os.environ.get("AGENT_TUI_DEBUG", "") not in ("", "0", "false")
+    _end_cleanly_by_signal()
     try:
         code = _run(argv)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
+    except SystemExit as ended:  # by `_end`
+        return int(ended.code or 0)
     except BrokenPipeError:
         _silence_stdout()
         return PIPE_CLOSED
@@ -30,6 +35,18 @@ def run(argv: Sequence[str]) -> int:
         print(_line(error), file=sys.stderr)
         return _exit_code(error)
     return code
+
+
+def _end_cleanly_by_signal() -> None:
+    """Being told to end unwinds as an interrupt does, so that nothing stays behind; those who run
+    for long have handlers of their own. A signal that was to be ignored still is (nohup)."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _end)
+
+
+def _end(number: int, _frame: object) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -48,8 +65,11 @@ def _exit_code(error: Exception) -> int:
 
 
 def _package_code(error: Exception) -> int:
-    """Packages below have their own errors; what they cannot do is what exit code 5 is for."""
+    """Packages below have their own errors; what they cannot do is what exit code 5 is for, unless
+    what was asked for does not exist."""
     names = {cls.__name__ for cls in type(error).__mro__}
+    if "NotThereError" in names:
+        return UsageError.exit_code
     return 5 if names & {"SandboxError", "CheckpointError", "RecordsError"} else INTERNAL_FAILURE
 
 

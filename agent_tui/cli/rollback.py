@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     stand_ins = partial(present, settings.state_dir)
     stand_ins()  # what a crash left in the workspace goes first
     with opened(settings.workspace, settings.state_dir, arguments.id or "", stand_ins) as (core, row):
-        _settle_cut(core, may_ask=sys.stdin.isatty() and not (arguments.yes or arguments.json))
+        _settle_cut(core, arguments)
         if arguments.redo:
             return _redo(core, settings.state_dir, arguments)
         return _go_back(core, row, settings.state_dir, arguments)
@@ -82,20 +82,27 @@ def _dest(name: str) -> str:
     return name.replace("-", "_")
 
 
+def _asks(arguments: argparse.Namespace) -> bool:
+    """Whether there is a person to ask."""
+    return sys.stdin.isatty() and not arguments.yes and not arguments.json
+
+
 def _mode(arguments: argparse.Namespace) -> "Mode":
     if arguments.files_only or arguments.paths:
         return "files"
     return "conversation" if arguments.conversation_only else "both"
 
 
-def _settle_cut(core: "Joined", *, may_ask: bool) -> None:
+def _settle_cut(core: "Joined", arguments: argparse.Namespace) -> None:
     """A rollback that was killed is taken back before anything else, or finished if a person says so."""
-    from checkpoints.rollback import Rollback
-
-    cut = Rollback(core.main).cut()
+    cut = core.cut()
     if cut is None:
         return
     said = f"a rollback to {cut.target} was cut after {cut.done} of {cut.total} steps"
+    if arguments.dry_run:
+        _tell(f"{said}; `agent-tui rollback` finishes it or takes it back first")
+        return
+    may_ask = _asks(arguments)
     if may_ask:
         print(f"{printable(said)}; finish it? [y/N, N takes it back] ", end="", flush=True)
     is_wanted = may_ask and sys.stdin.readline().strip().lower() in ("y", "yes")
@@ -110,12 +117,16 @@ def _go_back(core: "Joined", row: "Row", state_dir: Path, arguments: argparse.Na
     plan = core.plan(row, arguments.paths) if mode != "conversation" else None
     with ExitStack() as stack:
         conversation = _conversation(state_dir, row, mode, arguments, stack)
+        hidden = conversation.would_hide(row.checkpoint()) if conversation and mode != "files" else (0, "")
+        is_idle = not hidden[0] and _leaves_files(plan, arguments)
         if arguments.json and arguments.dry_run:
             print(json.dumps({"target": row.id, "mode": mode, "plan": asdict(plan) if plan else None}))
         elif not arguments.json:
-            _print_plan(row, plan, conversation, mode)
+            _print_plan(row, plan, hidden, is_idle=is_idle)
         if arguments.dry_run:
             return 0
+        if is_idle:
+            return _report_idle(row.id, mode, plan, as_json=arguments.json)
         default = _default_choice(plan, arguments)
         _confirm(arguments)
         files = None
@@ -125,6 +136,14 @@ def _go_back(core: "Joined", row: "Row", state_dir: Path, arguments: argparse.Na
         if conversation is not None:
             asyncio.run(conversation.hide(row.checkpoint(), files, mode))
     return _report(row.id, mode, files, as_json=arguments.json)
+
+
+def _leaves_files(plan: "RollbackPlan | None", arguments: argparse.Namespace) -> bool:
+    """Whether no file would change: nothing differs, or only what was or will be chosen to stay."""
+    if plan is None or not (plan.operations or plan.conflicts):
+        return True
+    keeps = arguments.keep_external or (_asks(arguments) and not arguments.overwrite)
+    return not plan.operations and keeps
 
 
 def _conversation(
@@ -157,8 +176,7 @@ def _conversation(
 def _default_choice(plan: "RollbackPlan | None", arguments: argparse.Namespace) -> "Choice":
     if arguments.overwrite:
         return "take"
-    asks = sys.stdin.isatty() and not arguments.yes and not arguments.json
-    if plan is not None and plan.conflicts and not arguments.keep_external and not asks:
+    if plan is not None and plan.conflicts and not arguments.keep_external and not _asks(arguments):
         names = ", ".join(f"`{printable(conflict.path)}`" for conflict in plan.conflicts[:3])
         rest = f" and {len(plan.conflicts) - 3} more" if len(plan.conflicts) > 3 else ""
         raise AgentError(
@@ -191,7 +209,7 @@ def _redo(core: "Joined", state_dir: Path, arguments: argparse.Namespace) -> int
         if conversation is not None:
             stack.callback(conversation.close)
         if newest is None and (conversation is None or not conversation.can_redo):
-            raise AgentError("rollback: there is no rollback to take back here")
+            raise UsageError("rollback: there is no rollback to take back here")
         if newest is not None and not arguments.json:
             print(f"redo: back to {newest.undo}, the state before the rollback to {newest.target}")
         _confirm(arguments)
@@ -205,17 +223,16 @@ def _redo(core: "Joined", state_dir: Path, arguments: argparse.Namespace) -> int
 # --- words ------------------------------------------------------------------------------------------
 
 
-def _print_plan(
-    row: "Row", plan: "RollbackPlan | None", conversation: "Conversation | None", mode: "Mode"
-) -> None:
+def _print_plan(row: "Row", plan: "RollbackPlan | None", hidden: tuple[int, str], *, is_idle: bool) -> None:
     print(f"back to {row.id}: {printable(title(row))}")
-    if plan is not None:
-        for line in plan_lines(plan):
-            print(line)
-    if mode != "files" and conversation is not None:
-        count, draft = conversation.would_hide(row.checkpoint())
+    for line in plan_lines(plan) if plan else ():
+        print(line)
+    count, draft = hidden
+    if count:
         message = "; your message comes back to the editor" if draft else ""
         print(f"  conversation   {count} items hidden{message}")
+    if is_idle:
+        print("  nothing to change")
 
 
 def plan_lines(plan: "RollbackPlan") -> list[str]:
@@ -239,8 +256,7 @@ def plan_lines(plan: "RollbackPlan") -> list[str]:
         ("stays", [*plan.kept, *(f"{gap.path}  {gap.reason}" for gap in plan.uncovered)]),
         ("stays", [f".git  your HEAD moved: {plan.head_moved}; not touched"] if plan.head_moved else []),
     ]
-    lines = [f"  {name:<9} {printable(entry.rstrip())}" for name, entries in groups for entry in entries]
-    return lines or ["  nothing to change"]
+    return [f"  {name:<9} {printable(entry.rstrip())}" for name, entries in groups for entry in entries]
 
 
 def _deletes(action: str) -> bool:
@@ -265,6 +281,17 @@ def _report(
         for line in _remarks(files):
             print(f"  {printable(line)}")
     return 1 if files is not None and files.mismatches else 0
+
+
+def _report_idle(target: str, mode: "Mode", plan: "RollbackPlan | None", *, as_json: bool) -> int:
+    """Nothing was to be done, and nothing was: there is nothing to redo either."""
+    from checkpoints.types import RollbackResult
+
+    if as_json:
+        kept = (*plan.kept, *(conflict.path for conflict in plan.conflicts)) if plan else ()
+        files = RollbackResult(target=target, undo="", changed=(), kept=kept)
+        print(json.dumps({"target": target, "mode": mode, "files": asdict(files) if plan else None}))
+    return 0
 
 
 def _verified(files: "RollbackResult") -> str:

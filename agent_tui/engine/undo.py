@@ -82,7 +82,7 @@ async def _checkpoint(scope: Scope, checkpoint_id: str) -> Checkpoint:
             return one
     own = [one for one in taken if one.session == scope.session.id and one.cause.phase == "turn_start"]
     if not checkpoint_id and own:
-        return own[0]
+        return min((one for one in own if one.cause.turn == own[0].cause.turn), key=lambda one: one.seq)
     raise CheckpointError(f"there is no checkpoint `{checkpoint_id}`; `agent-tui checkpoints` lists them")
 
 

@@ -46,11 +46,13 @@ def test_nothing_yet_is_said_and_nothing_is_made(program: Program) -> None:
         assert (ran.code, ran.err) == (0, "")
         assert ran.out == "no checkpoints here yet; one is taken before the first change\n"
     assert program.run("checkpoints", "--json").out == ""
-    ran = program.run("rollback", "--yes")
-    assert (ran.code, ran.err) == (
-        5,
-        "agent-tui: no checkpoints here yet; one is taken before the first change\n",
-    )
+    for line in (["rollback", "--yes"], ["rollback", "--redo", "--yes"], ["rollback", "7f3a/1", "--yes"]):
+        ran = program.run(*line)
+        assert (ran.code, ran.err) == (
+            2,
+            "agent-tui: no checkpoints here yet; one is taken before the first change\n",
+        )
+    assert program.run("checkpoints", "prune").code == 0
     assert not (program.state / "checkpoints").exists()
 
 
@@ -105,7 +107,7 @@ def test_rollback_and_redo_beside_an_open_session(program: Program, session: Ses
     assert ran.code == 0
     assert manifest(program.workspace) == changed
     ran = program.run("rollback", "--redo", "--yes")
-    assert (ran.code, ran.err) == (1, "agent-tui: rollback: there is no rollback to take back here\n")
+    assert (ran.code, ran.err) == (2, "agent-tui: rollback: there is no rollback to take back here\n")
 
 
 def test_conflicts_stop_it_unless_a_choice_is_given(program: Program, session: Session) -> None:
@@ -132,6 +134,33 @@ def test_one_path_goes_back_alone(program: Program, session: Session) -> None:
     assert (program.workspace / "new/file").exists()
 
 
+def test_nothing_to_change_is_said_and_nobody_is_asked(program: Program, session: Session) -> None:
+    assert program.run("rollback", "--yes").code == 0
+    listed = program.run("checkpoints").out
+    for line in (["rollback"], ["rollback", "--yes"], ["rollback", "7f3a/1", "--path", "a.txt"]):
+        ran = program.run(*line)
+        assert (ran.code, ran.err) == (0, "")
+        assert ran.out.splitlines() == ["back to 7f3a0001/1: before your message", "  nothing to change"]
+    files = json.loads(program.run("rollback", "--json").out)["files"]
+    assert (files["undo"], files["changed"]) == ("", [])
+    assert program.run("checkpoints").out == listed  # and no rollback is recorded
+    (program.workspace / "mine").write_text("mine\n")
+    ran = program.run("rollback")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines()[1:] == ["  stays     mine", "  nothing to change"]
+
+
+def test_only_conflicts_that_stay_are_nothing_to_change(program: Program, session: Session) -> None:
+    assert program.run("rollback", "--yes").code == 0
+    (program.workspace / "a.txt").write_text("by hand\n")
+    assert program.run("rollback", "--yes").code == 1
+    ran = program.run("rollback", "--yes", "--keep-external")
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, "  nothing to change")
+    assert (program.workspace / "a.txt").read_text() == "by hand\n"
+    assert program.run("rollback", "--yes", "--overwrite").code == 0
+    assert (program.workspace / "a.txt").read_text() == "1\n2\n"
+
+
 def test_nobody_is_asked_without_a_terminal(program: Program, session: Session) -> None:
     ran = program.run("rollback")
     assert ran.code == 2
@@ -143,14 +172,18 @@ def test_nobody_is_asked_without_a_terminal(program: Program, session: Session) 
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [
-        ("rollback 7f3a/99 --yes", 5, "no checkpoint `7f3a/99` here"),
-        ("rollback nonsense --yes", 5, "is no checkpoint id"),
+        ("rollback 7f3a/99 --yes", 2, "no checkpoint `7f3a/99` here"),
+        ("rollback nonsense --yes", 2, "is no checkpoint id"),
         ("rollback --redo 7f3a/1", 2, "`--redo` takes back the last rollback"),
         ("rollback --conversation-only --path a.txt", 2, "`--path` is about files"),
         ("rollback --conversation-only --yes", 2, "is not stored any more"),
         ("rollback --files-only --conversation-only", 2, "not allowed with"),
-        ("rollback --path ../x --yes", 5, "outside the workspace"),
+        ("rollback --path ../x --yes", 2, "outside the workspace"),
+        ("rollback --path nowhere --yes", 2, "`nowhere` matches nothing"),
+        ("rollback --path a.txt --path nowhere --dry-run", 2, "`nowhere` matches nothing"),
         ("checkpoints show", 2, "no ID"),
+        ("checkpoints show 7f3a/99", 2, "no checkpoint `7f3a/99` here"),
+        ("checkpoints diff 7f3a/1 nonsense", 2, "is no checkpoint id"),
         ("checkpoints diff 7f3a/1 7f3a/2 7f3a/3", 2, "one ID too many"),
         ("checkpoints prune --days -1", 2, "must not be negative"),
     ],

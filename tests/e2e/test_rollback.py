@@ -141,7 +141,7 @@ def test_conversation_only_leaves_the_files(program: Program, model_server: Mode
     assert (program.workspace / "stays").exists()
     turn(program, model_server, argv=("--last", "another"))
     assert "the question" not in json.dumps(model_server.requests[-1].json)
-    assert program.run("rollback", "--redo", "--yes").code == 1  # a message came after it
+    assert program.run("rollback", "--redo", "--yes").code == 2  # a message came after it
 
 
 def test_hand_edits_stay_and_are_named(program: Program, model_server: ModelServer) -> None:
