@@ -10,11 +10,12 @@ from checkpoints.catalog import Catalog, Row, followed
 from checkpoints.coverage import Limits, refusal
 from checkpoints.gitprocess import find_git
 from checkpoints.joined import Joined
+from checkpoints.journal import Journal
 from checkpoints.lock import hold
 from checkpoints.retention import Keep, Pruned, Retention, store_size
 from checkpoints.roots import Home, existing_home
 from checkpoints.store import Store
-from checkpoints.types import FileChange, NotThereError
+from checkpoints.types import CutRollback, FileChange, NotThereError
 from checkpoints.upkeep import prune
 from checkpoints.workspace import Workspace
 
@@ -104,6 +105,18 @@ def _session_of(catalog: Catalog, root: str, checkpoint_id: str) -> str:
         return prefix if prefix in sessions or not sessions else sessions[0]
     newest = catalog.last_turn(root)
     return newest.session if newest else "none"
+
+
+def cut_rollback(root: Path, state_dir: Path) -> CutRollback | None:
+    """The rollback that a killed process left in a workspace; raises CheckpointError."""
+    home = existing_home(root, state_dir)
+    return Journal(home.directory / "rollback.journal").cut() if home else None
+
+
+def settle_cut(root: Path, state_dir: Path, cut: CutRollback, *, complete: bool) -> None:
+    """Finish it, or take it back; raises CheckpointError."""
+    with opened(root, state_dir, cut.target) as (core, _):
+        core.recover(complete=complete)
 
 
 def pruned(root: Path, state_dir: Path, keep: Keep) -> tuple[Pruned, int]:

@@ -13,6 +13,7 @@ from agent_tui.errors import UsageError
 if TYPE_CHECKING:
     from agent_tui.config.layers import Settings
     from agent_tui.engine.types import Config
+    from checkpoints.types import CutRollback
 
 DEMO = "demo"  # in place of a model: the demo was chosen
 
@@ -49,7 +50,8 @@ def start(arguments: argparse.Namespace, *, prompt: str, resume: str = "", fork:
         config, settings = settled
 
     startup.begin()
-    from agent_tui.bootstrap import Start, run_demo, run_interface
+    from agent_tui.bootstrap import Start
+    from agent_tui.frontends import run_demo, run_interface
 
     if arguments.setting_model == DEMO:
         return run_demo(settings, unattended=False, plain=plain)
@@ -71,7 +73,8 @@ def _settle(
 
     trouble = sandbox_trouble(config)
     must_choose = is_new and config.model is None
-    if not (must_choose or trouble or trust_must_be_asked(config)):
+    cut = cut_rollback(config)
+    if not (must_choose or trouble or cut or trust_must_be_asked(config)):
         return config, settings
 
     from agent_tui.cli import questions
@@ -84,6 +87,8 @@ def _settle(
     )
     answer = questions.ask_for_trust(asker, config, settings)
     if answer == "quit":
+        return None
+    if cut is not None and not questions.ask_about_cut(asker, config, cut):
         return None
     if must_choose:
         choice = questions.ask_for_model(asker, settings)
@@ -99,6 +104,15 @@ def _settle(
             return None
         arguments.setting_sandbox = "read-only" if chosen == "look_only" else arguments.setting_sandbox
     return configure(arguments, interactive=True)
+
+
+def cut_rollback(config: "Config") -> "CutRollback | None":
+    """The rollback of this workspace that a killed process left, if there is one."""
+    if not any((config.state_dir / "checkpoints").glob("*/rollback.journal")):
+        return None
+    from checkpoints.offline import cut_rollback as found
+
+    return found(config.workspace, config.state_dir)
 
 
 def trust_must_be_asked(config: "Config") -> bool:

@@ -20,7 +20,8 @@ from agent_tui.models.catalog import Provider, find_model, find_provider, provid
 from agent_tui.models.example import EXAMPLE_LOCAL_MODEL, EXAMPLE_MODEL
 from agent_tui.models.local import ListingError, find_local_servers, list_models
 from agent_tui.safe_text import visible
-from agent_tui.tui.start import FoundModel, Sheet, ask, model_sheet, sandbox_sheet, trust_sheet
+from agent_tui.tui.start import FoundModel, Sheet, ask, cut_sheet, model_sheet, sandbox_sheet, trust_sheet
+from checkpoints.types import CutRollback
 from context.instructions import NAMES, candidates
 
 MODELS_OF_EACH = 3
@@ -108,6 +109,17 @@ def ask_for_model(asker: Asker, settings: Settings) -> Choice | None:
             if chosen != name:
                 print(f"kept as default in {set_value(settings.config_dir, 'model', name)}")
             return Choice(model=name)
+
+
+def ask_about_cut(asker: Asker, config: Config, cut: CutRollback) -> bool:
+    """Finish or undo a rollback that was killed; False to quit."""
+    from checkpoints.offline import settle_cut
+
+    sheet = cut_sheet(asker.place, target=cut.target, done=cut.done, total=cut.total, branch=asker.branch)
+    answer = asker.ask(sheet)
+    if answer:
+        settle_cut(config.workspace, config.state_dir, cut, complete=answer == "finish")
+    return bool(answer)
 
 
 def ask_without_sandbox(asker: Asker, what: str, fix: str) -> str:

@@ -233,6 +233,24 @@ def trust_sheet(place: str, files: Sequence[tuple[str, Sequence[str]]], *, branc
     )
 
 
+def cut_sheet(place: str, *, target: str, done: int, total: int, branch: str = "") -> Sheet:
+    """A rollback was killed in the middle. Values: `finish`, `undo`, empty for quit."""
+    return Sheet(
+        place=place,
+        branch=branch,
+        heading=f"A rollback was cut: {done} of {total} steps are done.",
+        warning=True,
+        facts=[("to", f"checkpoint {target}"), ("means", "some files are as then, others as before it")],
+        options=[
+            Option(key="f", label="Finish it", value="finish"),
+            Option(key="u", label="Undo it", note="every file as before the rollback", value="undo"),
+            Option(key="q", label="Quit"),
+        ],
+        keys="f · u · q, or ↑ ↓ and Enter",
+        foot="what others changed since stays in both cases",
+    )
+
+
 def sandbox_sheet(place: str, *, what: str, fix: str, branch: str = "") -> Sheet:
     """No sandbox here. Values: `ask_each`, `look_only`, empty for quit."""
     return Sheet(

@@ -11,7 +11,8 @@ from tests.checkpoints.sessions import Session
 from tests.checkpoints.test_crash import killed_at
 from tests.checkpoints.trees import manifest
 from tests.cli.terminal import Terminal
-from tests.program import Program
+from tests.model_server.fixture import ModelServer
+from tests.program import Program, model_flags
 
 NAMES = ("a", "b", "c", "d")
 ASKED = "a rollback to 7f3a0001/1 was cut after 1 of 4 steps"
@@ -84,3 +85,21 @@ def test_a_dry_run_changes_nothing_of_it(program: Program) -> None:
     assert ran.err == f"agent-tui: {ASKED}; `agent-tui rollback` finishes it or takes it back first\n"
     assert manifest(program.workspace) == before
     assert program.run("rollback", "--yes").err == f"agent-tui: {ASKED}; it was taken back\n"
+
+
+@pytest.mark.parametrize("plain", [True, False], ids=["lines", "screen"])
+@pytest.mark.parametrize(("key", "content"), [("f", "old\n"), ("u", "new\n"), ("q", None)])
+def test_the_interface_asks_before_it_starts(
+    program: Program, model_server: ModelServer, plain: bool, key: str, content: str | None
+) -> None:
+    flags = ["--plain"] if plain else []
+    with Terminal(program, *model_flags("chat", model_server.base_url()), *flags) as terminal:
+        terminal.expect("A rollback was cut: 1 of 4 steps are done.")
+        terminal.expect("q")
+        terminal.type(f"{key}\r" if plain else key)
+        if content is None:
+            assert terminal.end() == 0
+            assert sorted(contents(program)) == ["new\n"] * 3 + ["old\n"]
+            return
+        terminal.expect("compatible/scripted" if plain else "undo")
+        assert contents(program) == [content] * 4
