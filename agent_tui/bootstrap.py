@@ -7,24 +7,21 @@ is an `UnavailableError` before anything is sent.
 
 import asyncio
 import os
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agent_tui import startup
 from agent_tui.config.layers import ENVIRONMENT, FLAG, Settings
 from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, REPLAY, choose, provider_table, route_to
-from agent_tui.engine.commands import Engine, Submit
-from agent_tui.engine.types import ApprovalPolicy, Config, ModelChoice, SandboxStatus
+from agent_tui.engine.types import Config, ModelChoice, SandboxStatus
 from agent_tui.errors import AgentError, SessionBusyError, UnavailableError, UsageError
 from agent_tui.models.base import Model
-from context.items import Image
+from agent_tui.scratch import scratch, sweep
 from sandbox.placeholders import present as stand_ins_present
 from sandbox.policy import Mode
 from sandbox.probe import ProbeResult, probe
@@ -33,13 +30,11 @@ if TYPE_CHECKING:
     from agent_tui.engine.ports import Ports
     from agent_tui.engine.runtime import EngineRuntime
     from agent_tui.engine.session import Session
-    from agent_tui.headless.one_shot import Job
     from agent_tui.models.offers import Offers
     from agent_tui.repo_map import ProjectMap
     from checkpoints.index import SessionPlace
 
 NEWEST = "newest"
-CLOSE_S = 1.0  # for an engine to let go once its front end has ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +66,7 @@ class Opened:
             await self.engine.run()
         finally:
             await self._stack.aclose()
+            sweep()  # at the end, where nobody waits for it
 
 
 async def open_engine(start: Start) -> Opened:
@@ -99,8 +95,7 @@ async def open_engine(start: Start) -> Opened:
 def with_state(config: Config, stack: ExitStack | AsyncExitStack) -> Config:
     """The configuration with a state directory that exists; a scratch one when nothing may stay."""
     if config.ephemeral:
-        scratch = tempfile.TemporaryDirectory(prefix="agent-tui-", ignore_cleanup_errors=True)
-        return replace(config, state_dir=Path(stack.enter_context(scratch)))
+        return replace(config, state_dir=stack.enter_context(scratch("ephemeral")))
     try:
         config.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         config.state_dir.chmod(0o700)
@@ -295,6 +290,7 @@ def _ports(
     stack: AsyncExitStack,
 ) -> "tuple[Ports, tuple[str, ...]]":
     """The ports, and what of them could not be had."""
+    from agent_tui import stored
     from agent_tui.engine.approvals import SessionGate
     from agent_tui.engine.ports import Ports
     from agent_tui.models.offers import Offers
@@ -338,6 +334,8 @@ def _ports(
         fallback=fallback,
         falls_back=falls_back,
         sessions=lambda: _session_list(config),
+        rename_session=lambda found, title: stored.rename(stored.find(config.state_dir, found), title),
+        remove_session=lambda found: stored.remove(stored.find(config.state_dir, found)),
         files=lambda: workspace_files(config.workspace),
         models=partial(_model_list, Offers(provider_table(start.settings), os.environ)),
         branch=lambda: git_branch(config.workspace),
@@ -389,89 +387,9 @@ def _session_list(config: Config) -> list[dict[str, object]]:
             "updated_at": entry.updated_at,
             "turns": entry.turns,
             "live": entry.owner is not None,
+            "model": entry.model,
+            "damage": entry.damage,
+            **asdict(entry.more),
         }
         for entry in list_sessions(config.state_dir)
     ]
-
-
-# --- front ends ----------------------------------------------------------------------------------
-
-
-def run_headless(start: Start, job: "Job") -> int:
-    """One run without a person; returns the exit code."""
-    return asyncio.run(_headless(start, job))
-
-
-async def _headless(start: Start, job: "Job") -> int:
-    from agent_tui.headless.one_shot import OneShot
-
-    return await _driven(start, lambda opened: OneShot(opened.engine, job).run())
-
-
-def run_interface(start: Start, *, prompt: str, images: tuple[Image, ...], plain: bool) -> int:
-    """The interface, or line mode; returns the exit code. Raises AgentError."""
-    if plain:
-        return asyncio.run(_line_mode(start, prompt, images))
-    from agent_tui.tui.entry import run
-
-    if not sys.stderr.isatty():  # the toolkit draws on it; errors still go where they were sent
-        vars(sys)["__stderr__"] = Path("/dev/tty").open("w", encoding="utf-8")  # noqa: SIM115  # open to the end
-
-    async def begin() -> Engine:
-        opened = await open_engine(start)
-        opened.serve()
-        return opened.engine
-
-    return run(begin, start.config, initial_prompt=prompt or None, images=images)
-
-
-async def _line_mode(start: Start, prompt: str, images: tuple[Image, ...]) -> int:
-    from agent_tui.plain.app import run
-
-    first = Submit(text=prompt, images=images) if prompt else None
-    return await _driven(start, lambda opened: run(opened.engine, opened.config, first=first))
-
-
-def run_demo(settings: Settings, *, unattended: bool, plain: bool) -> int:
-    """The guided run, on a copy that goes when it ends; nothing of it is kept."""
-    from agent_tui.models.demo import PROMPT, copy_sample
-
-    with tempfile.TemporaryDirectory(prefix="agent-tui-demo-", ignore_cleanup_errors=True) as scratch:
-        project = copy_sample(Path(scratch)).resolve()
-        config = Config(
-            workspace=project,
-            state_dir=Path(scratch).resolve() / "state",
-            config_dir=Path(scratch).resolve() / "config",
-            model=choose(f"{DEMO}/scripted", settings, {}),
-            approval=ApprovalPolicy.UNTRUSTED,
-            require_checkpoints=True,
-            ephemeral=True,
-        )
-        start = Start(config=config, settings=settings)
-        if unattended:
-            return asyncio.run(_guided(start, PROMPT))
-        return run_interface(start, prompt=PROMPT, images=(), plain=plain)
-
-
-async def _guided(start: Start, prompt: str) -> int:
-    from agent_tui.headless.guided import Guided
-
-    return await _driven(start, lambda opened: Guided(opened.engine, opened.config.workspace, prompt).run())
-
-
-async def _driven(start: Start, drive: Callable[[Opened], Coroutine[Any, Any, int]]) -> int:
-    """A front end and its engine side by side; whichever fails first ends both."""
-    opened = await open_engine(start)
-    driving = asyncio.create_task(drive(opened))
-    await asyncio.sleep(0)  # it subscribes before the first event
-    opened.serve()
-    assert opened.serving is not None
-    await asyncio.wait({driving, opened.serving}, return_when=asyncio.FIRST_COMPLETED)
-    if opened.serving.done() and opened.serving.exception() is not None:
-        driving.cancel()
-        await opened.serving
-    try:
-        return await driving
-    finally:
-        await asyncio.wait({opened.serving}, timeout=CLOSE_S)
-        opened.serving.cancel()

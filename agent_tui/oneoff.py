@@ -1,16 +1,15 @@
 """What commands ask of the product without starting a session: its sandbox, its judgement, a request."""
 
 import asyncio
-import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 
 from agent_tui.bootstrap import NEWEST, Start, open_engine, place_of, with_state
 from agent_tui.config.layers import Settings
 from agent_tui.engine.types import Config
 from agent_tui.errors import UsageError
+from agent_tui.scratch import scratch
 
 
 def run_in_sandbox(config: Config, argv: Sequence[str]) -> int:
@@ -38,9 +37,9 @@ def next_request(config: Config, settings: Settings, wanted: str) -> str:
     from checkpoints.index import fork_session
 
     place = place_of(Start(config=config, settings=settings, resume=wanted or NEWEST), config)
-    with tempfile.TemporaryDirectory(prefix="agent-tui-", ignore_cleanup_errors=True) as scratch:
-        copy = fork_session(place, Path(scratch))
-        alone = replace(config, state_dir=Path(scratch), checkpoints=False)
+    with scratch("request") as folder:
+        copy = fork_session(place, folder)
+        alone = replace(config, state_dir=folder, checkpoints=False)
         return asyncio.run(_request(Start(config=alone, settings=settings, resume=copy.id)))
 
 

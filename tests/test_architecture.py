@@ -64,12 +64,15 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "sandbox.policy",
     ),
     "agent_tui.near": (),  # names that are like another one
+    "agent_tui.scratch": (),
+    "agent_tui.signals": (),
     "agent_tui.cli": (
         "agent_tui.cli",
         "agent_tui.config",
         "agent_tui.engine.types",
         "agent_tui.headless.one_shot",
         "agent_tui.bootstrap",
+        "agent_tui.frontends",
         "agent_tui.oneoff",
         "agent_tui.startup",
         "agent_tui.doctor",
@@ -92,6 +95,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "sandbox.placeholders",
     ),
     "agent_tui.bootstrap": PACKAGES,
+    "agent_tui.frontends": PACKAGES,
     "agent_tui.oneoff": PACKAGES,
     # A tool made of symbols and files: `tools` may not know `context`, so it is joined here.
     "agent_tui.repo_map": ("context.repo_map", "tools", "sandbox.policy"),
@@ -230,7 +234,7 @@ def _allowed(name: str) -> tuple[str, ...]:
 
 def _may_import(name: str, target: str) -> bool:
     # The plain name `agent_tui` in a rule means the package's own module, not everything below it.
-    wide = name in ("agent_tui.bootstrap", "agent_tui.oneoff")
+    wide = name in ("agent_tui.bootstrap", "agent_tui.frontends", "agent_tui.oneoff")
     return any(
         target == allowed or ((wide or allowed != "agent_tui") and _within(target, allowed))
         for allowed in _allowed(name)

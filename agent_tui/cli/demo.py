@@ -18,8 +18,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not (has_terminal or arguments.yes):
         raise UsageError("demo: stdin or stdout is not a terminal; `agent-tui demo --yes` needs none")
 
-    from agent_tui.bootstrap import run_demo
     from agent_tui.cli.settings import load
+    from agent_tui.frontends import run_demo
 
     print("Demo: the model is scripted and knows only this task. The loop, the sandbox, the approvals")
     print("and the checkpoints are real. You work on a copy.\n", flush=True)

@@ -43,7 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
 
         raise UsageError(HOW_TO_CHOOSE)
 
-    from agent_tui.bootstrap import NEWEST, Start, run_headless
+    from agent_tui.bootstrap import NEWEST, Start
+    from agent_tui.frontends import run_headless
     from agent_tui.headless.one_shot import Job
 
     last_message = settings.text("output_last_message")

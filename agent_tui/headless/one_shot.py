@@ -208,7 +208,8 @@ class OneShot:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._interrupted)
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._terminated)
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+                loop.add_signal_handler(number, self._terminated)
 
     def _interrupted(self) -> None:
         again = self._signal is not None

@@ -60,6 +60,14 @@ class Terminal:
         self._pid = 0
         return os.waitstatus_to_exitcode(status)
 
+    def hang_up(self) -> int:
+        """Close the terminal under the program; the exit code, negative for a signal."""
+        os.close(self._fd)
+        self._fd = os.open(os.devnull, os.O_RDONLY)
+        _, status = os.waitpid(self._pid, 0)
+        self._pid = 0
+        return os.waitstatus_to_exitcode(status)
+
     def _take(self) -> bool:
         if not select.select([self._fd], [], [], WAIT_S)[0]:
             return False
