@@ -6,6 +6,7 @@ Turns, tool calls and time count for the task, over all its runs; tokens and mon
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from agent_tui.engine.costs import add_cost
 from agent_tui.engine.types import Budgets, EndReason
 from agent_tui.models.base import ModelInfo, cost_usd
 from context.items import Usage
@@ -34,9 +35,12 @@ class Spent:
         """Count one response and the calls reserved with it."""
         self.turns += 1
         self.tool_calls += reserved
+        self.add_beside(usage, cost_usd)
+
+    def add_beside(self, usage: Usage, cost_usd: float | None) -> None:
+        """Count a request that is no step: its tokens and its money."""
         self.tokens += usage.input_tokens + usage.output_tokens
-        if self.cost_usd is not None:
-            self.cost_usd = None if cost_usd is None else self.cost_usd + cost_usd
+        self.cost_usd = add_cost(self.cost_usd, cost_usd)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

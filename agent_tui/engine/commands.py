@@ -136,7 +136,7 @@ class Subject(StrEnum):
     DIFF = "diff"  # unified diff text; args: call=ID | turn=1 | session=1 | checkpoint=ID
     SESSIONS = "sessions"  # list of objects id, title, workspace, updated_at, turns, live
     CONTEXT = "context"  # object: part → tokens
-    COST = "cost"  # object: scope → usage and USD
+    COST = "cost"  # object: turn, run, session, models → name → requests, tokens of each kind, cost_usd
     GRANTS = "grants"  # list of objects id, scope, rule; with args remove=ID removes it
     TERMINALS = "terminals"  # list of objects id, command, state, started_at, tail
     OUTPUT = "output"  # text of an artifact; args ref, start_line, end_line

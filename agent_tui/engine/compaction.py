@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
+from agent_tui.engine.beside import ask_beside
 from agent_tui.engine.events import (
     CompactionEnded,
     CompactionStarted,
@@ -17,15 +18,14 @@ from agent_tui.engine.events import (
     StatusChanged,
 )
 from agent_tui.engine.framing import window_of, window_setting
-from agent_tui.engine.ports import Model
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Part
-from agent_tui.models.base import Completed, Failed, ModelError, ModelRequest
+from agent_tui.models.base import ModelError, ModelRequest
 from context.budget import OVERFLOW_TARGET_SHARE, Window
 from context.epoch import EpochInput, EpochPlan, finish_epoch, plan_epoch
 from context.guard import MAX_EPOCHS_A_REQUEST, Guard
 from context.history import history_name, history_pointer
-from context.items import CallPart, CompactionItem, TextPart
+from context.items import CompactionItem
 from context.summary import summary_view
 from context.units import units_of, visibility_of
 from context.view import UserUnit, View
@@ -286,29 +286,7 @@ class Compactor:
             max_output_tokens=min(2 * plan.summary_tokens, room.reserved_output),
             tool_choice="none",
         )
-        answer = _ask(model, request, self._scope.ports.summary_timeout_s)
+        timeout_s = self._scope.ports.summary_timeout_s
+        answer = ask_beside(self._scope, "summary", model, request, timeout_s=timeout_s)
         text = await self._scope.stop.guard(answer)
         return text, guard.after_summary(ok=text is not None, now=now)
-
-
-async def _ask(model: Model, request: ModelRequest, timeout_s: float) -> str | None:
-    """The text of one answer; None for an error, a silence, or an answer that calls tools."""
-    try:
-        async with asyncio.timeout(timeout_s):
-            async for part in model.stream(request):
-                match part:
-                    case Completed():
-                        return _plain_text(part)
-                    case Failed():
-                        return None
-                    case _:
-                        continue
-    except TimeoutError:
-        return None
-    return None
-
-
-def _plain_text(answer: Completed) -> str | None:
-    if any(isinstance(part, CallPart) for part in answer.parts):
-        return None
-    return "".join(part.text for part in answer.parts if isinstance(part, TextPart))

@@ -73,6 +73,7 @@ __all__ = [
     "SessionClosed",
     "SessionStarted",
     "SettingChanged",
+    "SideRequestEnded",
     "StatusChanged",
     "StepStarted",
     "TaskChanged",
@@ -256,6 +257,18 @@ class ResponseEnded:
     cost_usd: float | None
     reserved_calls: int
     interrupted: bool = False
+    model: str = ""  # `PROVIDER/MODEL` that gave it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideRequestEnded:
+    """A request beside the conversation is over; it counts in what is used and is no step."""
+
+    role: Literal["summary", "title"]
+    model: str  # `PROVIDER/MODEL`
+    usage: Usage
+    cost_usd: float | None
+    error: str = ""  # why nothing came of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -390,6 +403,7 @@ Body = (
     | CallDrafted
     | RetryScheduled
     | ResponseEnded
+    | SideRequestEnded
     | TurnEnded
     | CallProposed
     | CallChanged

@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from agent_tui.engine.budget import Spent
 from agent_tui.engine.changes import merge_changes
+from agent_tui.engine.costs import Costs, add_cost, add_usage
 from agent_tui.engine.events import (
     ApprovalAsked,
     ApprovalDecided,
@@ -35,6 +36,7 @@ from agent_tui.engine.events import (
     SessionClosed,
     SessionStarted,
     SettingChanged,
+    SideRequestEnded,
     StepStarted,
     TaskChanged,
     TerminalChanged,
@@ -93,21 +95,12 @@ class Run:
     def add_response(self, body: ResponseEnded) -> None:
         """Count one response."""
         self.steps += 1
-        self.usage = add_usage(self.usage, body.usage)
-        unknown = self.cost_usd is None or body.cost_usd is None
-        self.cost_usd = None if unknown else (self.cost_usd or 0.0) + (body.cost_usd or 0.0)
+        self.add_cost(body.usage, body.cost_usd)
 
-
-def add_usage(one: Usage, other: Usage) -> Usage:
-    """Sum of two usages."""
-    return Usage(
-        input_tokens=one.input_tokens + other.input_tokens,
-        output_tokens=one.output_tokens + other.output_tokens,
-        cache_read_tokens=one.cache_read_tokens + other.cache_read_tokens,
-        cache_write_tokens=one.cache_write_tokens + other.cache_write_tokens,
-        reasoning_tokens=one.reasoning_tokens + other.reasoning_tokens,
-        estimated=one.estimated or other.estimated,
-    )
+    def add_cost(self, usage: Usage, cost_usd: float | None) -> None:
+        """Count what one request took."""
+        self.usage = add_usage(self.usage, usage)
+        self.cost_usd = add_cost(self.cost_usd, cost_usd)
 
 
 class Fold:
@@ -131,6 +124,8 @@ class Fold:
         self.asked = 0  # approvals, questions and lost results so far
         self.task_id = ""
         self.spent = Spent()
+        self.costs = Costs()
+        self.was_title_asked = False
         self.run: Run | None = None  # the newest one
         self.responses: dict[str, str] = {}  # step id → id of its response item
         self.calls: dict[str, Call] = {}
@@ -234,10 +229,12 @@ class Fold:
                     self.tasks += 1
                     self.task_id = body.task_id
                     self.spent.new_task()
+                    self.costs.new_turn()
                     self.progress = Progress()
                     self.trees.clear()
             case TurnStarted():
                 self.runs += 1
+                self.costs.new_run()
                 self.turn_starts.setdefault((self.tasks, self.steps), len(self.log))
                 self.run = Run(id=body.run_id, task_id=body.task_id, attempt=body.attempt)
             case TurnEnded() if self.run is not None:
@@ -250,10 +247,20 @@ class Fold:
                 self.responses[body.step_id] = body.item_id
                 self._reserving = body.reserved_calls > 0  # for the calls proposed with it
                 self.spent.add(body.usage, body.cost_usd, body.reserved_calls)
+                self.costs.add(body.model or self.model, body.usage, body.cost_usd)
                 if self.run is not None:
                     self.run.add_response(body)
+            case SideRequestEnded():
+                self._count_beside(body)
             case _:
                 pass
+
+    def _count_beside(self, body: SideRequestEnded) -> None:
+        self.was_title_asked = self.was_title_asked or body.role == "title"
+        self.spent.add_beside(body.usage, body.cost_usd)
+        self.costs.add(body.model, body.usage, body.cost_usd)
+        if self.run is not None and self.is_running:
+            self.run.add_cost(body.usage, body.cost_usd)
 
     def _apply_call(self, event: Event) -> None:
         body = event.body

@@ -114,11 +114,7 @@ async def _context(scope: Scope, _: Mapping[str, str]) -> dict[str, Any]:
 
 
 async def _cost(scope: Scope, _: Mapping[str, str]) -> dict[str, Any]:
-    fold = scope.session.fold
-    spent = {"tokens": fold.spent.tokens, "cost_usd": fold.spent.cost_usd}
-    run = fold.run
-    turn = {"usage": encode(run.usage), "cost_usd": run.cost_usd} if run is not None else {}
-    return {"session": spent, "turn": turn}
+    return scope.session.fold.costs.shown()
 
 
 async def _grants(scope: Scope, args: Mapping[str, str]) -> list[Mapping[str, Any]]:

@@ -220,6 +220,7 @@ class Responder:
             cost_usd=cost_usd(item.usage, self._scope.ports.model.info),
             reserved_calls=reserved,
             interrupted=item.stop is StopReason.INTERRUPTED,
+            model=self._scope.ports.model.info.name,
         )
 
     async def _keep_partial(self, call: ModelCall, step_id: str) -> None:
