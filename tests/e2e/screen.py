@@ -1,8 +1,10 @@
 """The interface in a terminal of 100×30, over the real engine and a scripted model."""
 
+import time
+
 import pyte
 
-from tests.cli.terminal import Terminal
+from tests.cli.terminal import WAIT_S, Terminal
 from tests.model_server.fixture import ModelServer
 from tests.program import Program, model_flags
 
@@ -23,9 +25,11 @@ class Screen(Terminal):
         return "\n".join(line.rstrip() for line in self._screen.display)
 
     def shows(self, *texts: str) -> str:
-        """Wait until all of it is on the picture at once."""
+        """Wait until all of it is on the picture at once; what moves meanwhile is no reason to wait on."""
+        end = time.monotonic() + WAIT_S
         while not all(text in self.picture() for text in texts):
-            assert self._take(), f"{texts} did not come; shown:\n{self.picture()}"
+            came = self._take() and time.monotonic() < end
+            assert came, f"{texts} did not come; shown:\n{self.picture()}"
         return self.picture()
 
     def leave(self) -> None:
