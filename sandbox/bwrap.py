@@ -43,7 +43,8 @@ class Host:
     system: tuple[Mount, ...]  # the read-only tree and the links beside it
     hidden: tuple[Mount, ...]  # secrets in it
     home_parts: tuple[Mount, ...]  # toolchains, caches and settings inside the home
-    kernel: tuple[str, ...]  # entries of /proc to be covered
+    kernel: tuple[str, ...]  # entries of /proc to be closed for writing
+    kernel_memory: tuple[str, ...] = ()  # entries of /proc to be hidden
     resolver: str | None = None  # below /run, needed when the network is on
     settings: str = ""  # our read-only directory for commands
 
@@ -70,6 +71,7 @@ class Fds:
     block: int  # bwrap starts the command when a byte arrives
 
 
+_COVER_BYTES = 2**20  # of a place that only hides another, or is closed at the end
 _NAMESPACES = (
     "--unshare-user",  # not `-try`: with capabilities bwrap would silently go on without one
     "--unshare-pid",
@@ -87,6 +89,8 @@ _NAMESPACES = (
 
 def option(mount: Mount) -> list[str]:
     """The words of one mount."""
+    if mount.kind is Kind.TMPFS:
+        return ["--size", str(_COVER_BYTES), mount.kind.value, mount.target]
     if mount.source:
         return [mount.kind.value, mount.source, mount.target]
     return [mount.kind.value, mount.target]
@@ -143,6 +147,8 @@ def _kernel(host: Host) -> list[str]:
         # bwrap covers /proc/sys only where access(2) says it is writable, which is false for a
         # directory of mode 0555 while root may still write the files in it
         words += ["--ro-bind", path, path]
+    for path in host.kernel_memory:
+        words += ["--ro-bind", "/dev/null", path]
     return words
 
 

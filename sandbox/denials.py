@@ -132,7 +132,8 @@ def _write(place: Path, reach: Reach, *, certain: bool) -> Denial | None:
         return _denial("git_lane", str(place), f"writing git data, `{_short(place, reach)}`")
     named = place if place.is_relative_to(reach.policy.workspace) else existing(place)
     what = f"writing to `{_short(place, reach)}`"
-    if reach.home.is_relative_to(named):  # to let it make a file there the whole home had to be granted
+    wide = named != reach.policy.workspace and reach.policy.workspace.is_relative_to(named)
+    if wide or reach.home.is_relative_to(named):  # to let it make a file there all of that had to be granted
         return _denial("no_sandbox", str(place), what)
     return _denial("write_path", str(named), what)
 

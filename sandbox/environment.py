@@ -4,7 +4,7 @@ It becomes bwrap's own environment too, because `/proc/1/environ` is readable in
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fnmatch import translate
 from functools import cache
 from pathlib import Path
@@ -72,6 +72,7 @@ def build(
     if policy.mode is Mode.OFF:
         kept = {name: value for name, value in environ.items() if not is_secret(name, value)}
         path = environ.get("PATH", _DEFAULT_PATH)
+        path = _with_venv(path, environ.get("VIRTUAL_ENV"), (policy.workspace, *policy.extra_roots))
         fixed = {name: value for name, value in _FIXED.items() if name != "TMPDIR"}
     else:
         kept = {name: value for name, value in environ.items() if _passes(name, value, policy)}
@@ -113,4 +114,23 @@ def _clean_path(path: str, policy: Policy, virtual_env: str | None) -> str:
         in_venv = bool(virtual_env) and place.is_relative_to(str(virtual_env))
         if place.is_absolute() and (in_venv or not any(place.is_relative_to(root) for root in roots)):
             kept[entry] = None
+    return _with_venv(":".join(kept) or _DEFAULT_PATH, virtual_env, roots)
+
+
+def _with_venv(path: str, virtual_env: str | None, roots: Iterable[Path]) -> str:
+    """First the project's virtual environment, which our own path is without (`trusted_path`)."""
+    place = Path(virtual_env or "/") / "bin"
+    is_ours = any(place.is_relative_to(root) for root in roots) and place.is_dir()
+    return f"{place}:{path}" if is_ours and str(place) not in path.split(":") else path
+
+
+def trusted_path(path: str, roots: Iterable[Path]) -> str:
+    """A search path for what we run outside the sandbox ourselves: without entries that commands can
+    write to, an active virtual environment of the project among them, and without relative ones."""
+    closed = tuple(roots)
+    kept = [
+        entry
+        for entry in path.split(":")
+        if entry.startswith("/") and not any(Path(entry).resolve().is_relative_to(root) for root in closed)
+    ]
     return ":".join(kept) or _DEFAULT_PATH

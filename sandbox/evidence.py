@@ -38,25 +38,33 @@ class Reach:
         parts = place.parts
         if self.policy.git_lane or self.policy.mode is not Mode.WORKSPACE_WRITE or ".git" not in parts:
             return False
+        if not place.is_relative_to(self.policy.workspace) and self._is_beside(place):
+            return False  # the lane is the workspace's
         below = parts[parts.index(".git") + 1 :]
         return not below or below[0] not in _LANE_KEEPS_CLOSED
 
     def _is_writable(self, place: Path) -> bool:
         policy = self.policy
-        granted = (*policy.extra_roots, *policy.writable, Path("/dev"), Path("/proc"))
+        granted = (*policy.writable, Path("/dev"), Path("/proc"))
         if any(place.is_relative_to(root) for root in granted):
             return True
-        if place.is_relative_to(policy.workspace):
+        if place.is_relative_to(policy.workspace) or self._is_beside(place):
             return policy.mode is Mode.WORKSPACE_WRITE and not self._is_pinned(place)
         if place.is_relative_to(self.home):
             own = (self.home / ".cache", *(self.home / name for name in host.PRIVATE))
             return any(place.is_relative_to(root) for root in own)
         return any(place.is_relative_to(root) for root in _PRIVATE_PLACES)
 
+    def _is_beside(self, place: Path) -> bool:
+        return any(place.is_relative_to(root) for root in self.policy.extra_roots)
+
     def _is_pinned(self, place: Path) -> bool:
         names = (*pins.DIRECTORIES, *pins.FILES, *pins.IF_PRESENT, *self.policy.protected, "HEAD")
-        inside = place.relative_to(self.policy.workspace)
-        return ".git" in inside.parts or any(inside.is_relative_to(name) for name in names)
+        roots = (self.policy.workspace, *self.policy.extra_roots)
+        for inside in [place.relative_to(root) for root in roots if place.is_relative_to(root)]:
+            if ".git" in inside.parts or any(inside.is_relative_to(name) for name in names):
+                return True
+        return False
 
     def _is_visible(self, place: Path) -> bool:
         policy = self.policy

@@ -26,7 +26,14 @@ _SECRETS = """
 shadow shadow- gshadow gshadow- sudoers sudoers.d ssl/private letsencrypt krb5.keytab wireguard openvpn ppp
 ipsec.secrets ipsec.d NetworkManager/system-connections kubernetes rancher docker cups/subscriptions.conf
 """.split()
-_KERNEL = ("/proc/fs", "/proc/acpi", "/proc/asound", "/proc/scsi", "/proc/driver", "/proc/mtrr")
+_KERNEL = tuple(
+    f"/proc/{name}" for name in "fs acpi asound scsi driver mtrr pressure dynamic_debug slabinfo".split()
+)
+_KERNEL_MEMORY = (
+    "/proc/kpageflags",
+    "/proc/kpagecount",
+    "/proc/kpagecgroup",
+)  # who uses which page of memory
 
 _TOOLCHAINS = """
 .cargo/bin .cargo/registry .cargo/git .rustup .pyenv .nvm .volta .fnm .asdf .sdkman .rbenv .rvm
@@ -103,6 +110,12 @@ def kernel() -> tuple[str, ...]:
     if os.geteuid() != 0:
         return ()
     return ("/proc/sys", *(name for name in _KERNEL if _has_writable(name)))
+
+
+@cache
+def kernel_memory() -> tuple[str, ...]:
+    """Entries of /proc to be covered for root, who may read them without any capability."""
+    return tuple(name for name in _KERNEL_MEMORY if os.geteuid() == 0 and Path(name).exists())
 
 
 def _has_writable(name: str) -> bool:
@@ -221,5 +234,6 @@ def look(policy: Policy, home_dir: Path, cache_dir: Path, environ: Mapping[str, 
         hidden=hidden(),
         home_parts=home_parts(policy, home_dir, cache_dir, environ),
         kernel=kernel(),
+        kernel_memory=kernel_memory(),
         resolver=resolver() if policy.network else None,
     )

@@ -34,6 +34,7 @@ from sandbox.environment import build
 from sandbox.errors import SandboxError
 from sandbox.host import home
 from sandbox.limits import Enforcement
+from sandbox.pins import surveyed
 from sandbox.policy import Mode, Policy
 from sandbox.preparation import Preparation, prepare
 from sandbox.probe import ProbeResult
@@ -225,7 +226,8 @@ async def _start_prepared(
         raise
     running = Running(pid=pid, root=root, channels=channels, enforcement=enforcement, preparation=ready)
     os.write(channels.release, b"1")
-    _renew_survey(request.policy.workspace)
+    for place in surveyed(request.policy):
+        _renew_survey(place)
     return running
 
 
@@ -257,9 +259,9 @@ def _outer_words(request: _Request) -> list[str]:
     return [sys.executable, "-I", str(Path(__file__).with_name("scope.py"))]
 
 
-def _renew_survey(workspace: Path) -> None:
-    if survey.is_stale(workspace):
-        asyncio.get_running_loop().run_in_executor(None, survey.renew, workspace)
+def _renew_survey(place: Path) -> None:
+    if survey.is_stale(place):
+        asyncio.get_running_loop().run_in_executor(None, survey.renew, place)
 
 
 def _start(words: list[str], channels: Channels, env: Mapping[str, str]) -> int:

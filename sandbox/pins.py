@@ -6,11 +6,12 @@ directory above it up to the writable root, else its parent could be moved away 
 
 import os
 import stat
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox import repository, survey
+from sandbox import host, repository, survey
 from sandbox.bwrap import Kind, Mount
 from sandbox.errors import SandboxError
 from sandbox.placeholders import StandIn
@@ -59,6 +60,9 @@ IF_PRESENT = (
 )
 
 
+INSTALLATION = Path(sys.prefix).resolve()  # a project's own virtual environment may hold this program
+
+
 @dataclass(slots=True)
 class Pins:
     """Mounts in order, the stand-ins they need, and what a person should know."""
@@ -72,23 +76,65 @@ class Pins:
 
 
 def collect(policy: Policy, home: Path, empty_file: Path) -> Pins:
-    """Everything to be laid over the workspace; looks at the file system, changes nothing."""
-    found = survey.recent(policy.workspace)
+    """Everything to be laid over the writable roots; looks at the file system, changes nothing."""
     pins = Pins(approved=policy.writable)
     if policy.mode is Mode.WORKSPACE_WRITE:
+        for root in roots_beside(policy):  # first: one of them may hold the workspace
+            _pin_beside(pins, policy, root, home)
+        found = survey.recent(policy.workspace)
         pins.repository = repository.find(policy.workspace)
         _pin_git(pins, policy)
-        _pin_names(pins, policy)
-        if home.is_relative_to(policy.workspace):
-            _pin_home(pins, policy.workspace, home)
-        _pin_nested(pins, policy, found)
+        _pin_names(pins, policy, policy.workspace, pins.repository, home)
+        _pin_nested(pins, policy.workspace, found)
         _tell(pins, policy, found)
     else:
         _show_repository(pins, policy)
-    _cover_sockets(pins, found)
-    if policy.mask_env_files:
-        _mask_env_files(pins, policy, found, empty_file)
+    for place in surveyed(policy):
+        _cover_sockets(pins, survey.recent(place))
+    for root in (policy.workspace, *policy.extra_roots) if policy.mask_env_files else ():
+        _mask_env_files(pins, policy, root, empty_file)
     return pins
+
+
+def surveyed(policy: Policy) -> tuple[Path, ...]:
+    """Places that are looked through for what must be covered."""
+    return (policy.workspace, *policy.extra_roots, *policy.readable, *policy.writable)
+
+
+def roots_beside(policy: Policy) -> tuple[Path, ...]:
+    """The extra roots that are more than a part of another one, or of the workspace."""
+    roots = dict.fromkeys(policy.extra_roots)
+    return tuple(
+        root
+        for root in roots
+        if not root.is_relative_to(policy.workspace)
+        and not any(root != other and root.is_relative_to(other) for other in roots)
+    )
+
+
+def obeyed(root: Path) -> tuple[Path, ...]:
+    """Paths below a writable root that git runs there, beside the fixed names, and this program itself."""
+    try:
+        found, home = repository.find(root), host.home(os.environ)
+    except SandboxError:  # nothing is run there then
+        found = None
+    programs = repository.programs_inside(found, root, home) if found else {}
+    return (*programs, INSTALLATION)
+
+
+def _pin_beside(pins: Pins, policy: Policy, root: Path, home: Path) -> None:
+    """An extra root is protected as the workspace is; its repository is never opened for git."""
+    if root.is_file():
+        return
+    dot_git = root / ".git"
+    _pin(pins, dot_git, directory=True)
+    if not os.path.lexists(dot_git):
+        _close_bare_root(pins, root)
+    found = None if dot_git.is_symlink() else repository.find(root)
+    _pin_names(pins, policy, root, found, home)
+    _pin_nested(pins, root, survey.recent(root))
+    if policy.workspace.is_relative_to(root):  # else it could be renamed and another made in its place
+        _hold_parents(pins, root, policy.workspace / ".git")
 
 
 def _show_repository(pins: Pins, policy: Policy) -> None:
@@ -149,26 +195,34 @@ def _pin_powerful(pins: Pins, place: Path, *, linked: bool) -> None:
         pins.mounts.append(_read(place / "gitdir"))
 
 
-def _pin_names(pins: Pins, policy: Policy) -> None:
-    workspace = policy.workspace
+def _pin_names(pins: Pins, policy: Policy, root: Path, found: Repository | None, home: Path) -> None:
     for name in DIRECTORIES:
-        _pin(pins, workspace / name, directory=True)
+        _pin(pins, root / name, directory=True)
     for name in FILES:
-        _pin(pins, workspace / name)
-    root = str(workspace)
-    present = [
-        workspace / name
+        _pin(pins, root / name)
+    start = str(root)
+    named = {
+        root / name: False
         for name in (*IF_PRESENT, *policy.protected)
-        if os.path.lexists(f"{root}/{name}")  # most are missing, and a string is cheaper than a path
-    ]
-    if pins.repository:
-        present += repository.programs_inside(pins.repository, workspace)
-    for place in present:
-        _hold_parents(pins, workspace, place)
-        _pin(pins, place)
-    if policy.config_dir and policy.config_dir.is_relative_to(workspace) and policy.config_dir.exists():
-        _hold_parents(pins, workspace, policy.config_dir)
-        pins.mounts.append(_read(policy.config_dir))
+        if os.path.lexists(f"{start}/{name}")  # most are missing, and a string is cheaper than a path
+    }
+    if found:
+        named |= repository.programs_inside(found, root, home)
+    for place, directory in named.items():
+        _hold_parents(pins, root, place)
+        _pin(pins, place, directory=directory)
+    _pin_own(pins, policy, root)
+    if home.is_relative_to(root):
+        _pin_home(pins, root, home)
+
+
+def _pin_own(pins: Pins, policy: Policy, root: Path) -> None:
+    """What this program is made of and obeys, where a writable root holds it."""
+    for own in (policy.config_dir, policy.state_dir, INSTALLATION):
+        if own and own.is_relative_to(root) and own.exists():
+            _hold_parents(pins, root, own)
+            if own != policy.state_dir:  # covered later
+                pins.mounts.append(_read(own))
 
 
 def _pin_home(pins: Pins, workspace: Path, home: Path) -> None:
@@ -202,21 +256,23 @@ def _stand_in(pins: Pins, wanted: StandIn) -> None:
     pins.mounts.append(Mount(kind=Kind.READ, source=str(wanted.path), target=str(wanted.path)))
 
 
-def _pin_nested(pins: Pins, policy: Policy, found: Survey) -> None:
+def _pin_nested(pins: Pins, root: Path, found: Survey) -> None:
     for place in found.repositories:
         if place.exists() and not place.is_symlink():
-            _hold_parents(pins, policy.workspace, place)
+            _hold_parents(pins, root, place)
             pins.mounts.append(_read(place))
 
 
 def _hold_parents(pins: Pins, root: Path, place: Path) -> None:
-    held = {mount.target for mount in pins.mounts}
+    held = {mount.target: mount.kind for mount in pins.mounts}
     between = [parent for parent in place.parents if parent != root and parent.is_relative_to(root)]
     for parent in reversed(between):
         if parent.is_symlink():
             raise SandboxError(
                 f"sandbox: `{parent}` is a symbolic link above a protected path; use read-only"
             )
+        if held.get(str(parent)) is Kind.READ:  # nothing below can be moved, and nothing may be opened
+            return
         if str(parent) not in held:
             pins.mounts.append(_write(parent))
 
@@ -244,10 +300,11 @@ def _cover_sockets(pins: Pins, found: Survey) -> None:
             pins.mounts.append(Mount(kind=Kind.READ, source="/dev/null", target=str(place)))
 
 
-def _mask_env_files(pins: Pins, policy: Policy, found: Survey, empty_file: Path) -> None:
-    for place in found.env_files:
-        name = str(place.relative_to(policy.workspace))
-        tracked = pins.repository is not None and repository.is_tracked(pins.repository, name)
+def _mask_env_files(pins: Pins, policy: Policy, root: Path, empty_file: Path) -> None:
+    found = [place for place in survey.recent(root).env_files if place not in policy.readable]
+    git = pins.repository if root == policy.workspace else None
+    for place in found:
+        tracked = git is not None and repository.is_tracked(git, str(place.relative_to(root)))
         if place.exists() and not tracked:
             pins.mounts.append(Mount(kind=Kind.READ, source=str(empty_file), target=str(place)))
 
@@ -268,7 +325,9 @@ def _identity(place: Path) -> tuple[int, int]:
     return state.st_dev, state.st_ino
 
 
-def stand_in_names(pins: Iterable[StandIn], workspace: Path) -> list[str]:
+def stand_in_names(pins: Iterable[StandIn], roots: Iterable[Path]) -> list[str]:
     """Patterns for git's ignore file, so that stand-ins are never staged."""
-    start = len(str(workspace))
-    return [str(each.path)[start:] for each in pins if each.path.is_relative_to(workspace)]
+    names = (
+        str(each.path)[len(str(root)) :] for root in roots for each in pins if each.path.is_relative_to(root)
+    )
+    return list(dict.fromkeys(names))

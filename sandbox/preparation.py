@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,7 +24,7 @@ class Preparation:
     pins: Pins
     layers: Layers
     checked: tuple[Mount, ...]  # sources that another command might exchange while bwrap starts
-    placeholders: Placeholders | None
+    placeholders: Sequence[Placeholders]  # one for each writable root
     gitlinks: frozenset[str]
 
     def release(self) -> list[str]:
@@ -32,8 +32,8 @@ class Preparation:
         told = []
         if self.pins.lane:
             told = after_lane(self.policy, self.pins.lane, self.gitlinks)
-        if self.placeholders:
-            self.placeholders.release()
+        for journal in self.placeholders:
+            journal.release()
         return told
 
 
@@ -56,11 +56,14 @@ def _gather(policy: Policy, home_dir: Path, environ: Mapping[str, str]) -> Prepa
         empty_file.touch(mode=0o444)
     facts = host.look(policy, home_dir, places.cache, environ)
     found, placeholders, others = _pin(policy, home_dir, empty_file)
-    git_settings.write_copy(places.settings, home_dir, pins.stand_in_names(found.stand_ins, policy.workspace))
+    roots = (policy.workspace, *policy.extra_roots)
+    git_settings.write_copy(places.settings, home_dir, pins.stand_in_names(found.stand_ins, roots))
+    beside = Kind.WRITE if policy.mode is Mode.WORKSPACE_WRITE else Kind.READ
+    approved = [path for path in policy.writable if _needs_mount(path, policy)]
     layers = Layers(
-        granted=_grants(Kind.READ, policy.readable) + _grants(Kind.WRITE, policy.extra_roots),
+        granted=_grants(Kind.READ, policy.readable) + _grants(beside, policy.extra_roots),
         pins=tuple(found.mounts),
-        approved=_grants(Kind.WRITE, [path for path in policy.writable if _needs_mount(path, policy)]),
+        approved=_grants(Kind.WRITE, approved),
         covers=host.covers_of(policy, home_dir, places.cache),
     )
     return Preparation(
@@ -74,18 +77,43 @@ def _gather(policy: Policy, home_dir: Path, environ: Mapping[str, str]) -> Prepa
     )
 
 
-def _pin(policy: Policy, home_dir: Path, empty_file: Path) -> tuple[Pins, Placeholders | None, int]:
+def _pin(policy: Policy, home_dir: Path, empty_file: Path) -> tuple[Pins, list[Placeholders], int]:
+    """Look, and make the stand-ins, each noted in the journal of its root."""
     if policy.mode is not Mode.WORKSPACE_WRITE:
-        return pins.collect(policy, home_dir, empty_file), None, 0
-    found: list[Pins] = []
+        return pins.collect(policy, home_dir, empty_file), [], 0
+    roots = sorted(
+        {policy.workspace, *pins.roots_beside(policy)}
+    )  # one order for all, so no two wait in a ring
+    held: list[Placeholders] = []
 
-    def look() -> list[StandIn]:
-        found.append(pins.collect(policy, home_dir, empty_file))
-        return found[0].stand_ins
+    def hold(left: list[Path]) -> tuple[Pins, int]:
+        if not left:
+            return pins.collect(policy, home_dir, empty_file), 0
+        below: list[tuple[Pins, int]] = []
 
-    placeholders = Placeholders.of(policy.state_dir, policy.workspace)
-    others = placeholders.acquire(look)
-    return found[0], placeholders, others
+        def look() -> list[StandIn]:
+            below.append(hold(left[1:]))
+            return [each for each in below[0][0].stand_ins if _root_of(each.path, policy, roots) == left[0]]
+
+        journal = Placeholders.of(policy.state_dir, left[0])
+        others = journal.acquire(look)
+        held.append(journal)
+        found, more = below[0]
+        return found, others + more
+
+    try:
+        found, others = hold(roots)
+    except BaseException:
+        for journal in held:
+            journal.release()
+        raise
+    return found, held, others
+
+
+def _root_of(place: Path, policy: Policy, roots: Sequence[Path]) -> Path:
+    """The innermost root of a stand-in; git data of the workspace that lies elsewhere is the workspace's."""
+    inside = [root for root in roots if place.is_relative_to(root)]
+    return max(inside, key=lambda root: len(root.parts), default=policy.workspace)
 
 
 def _check(policy: Policy) -> None:
@@ -93,8 +121,16 @@ def _check(policy: Policy) -> None:
         raise SandboxError(
             "sandbox: the workspace cannot be `/` or hold the system; start in a project directory"
         )
+    for path in policy.writable:
+        if path != policy.workspace and policy.workspace.is_relative_to(path):
+            raise SandboxError(f"sandbox: cannot grant `{path}`: it holds the workspace; name less of it")
     if policy.temp_dir:
         host.private_dir(policy.temp_dir)
+
+
+def _needs_mount(path: Path, policy: Policy) -> bool:
+    """A missing path of the workspace is simply not protected, so that the command can make it."""
+    return not path.is_relative_to(policy.workspace) or path.exists()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,11 +145,6 @@ class Places:
         name = hashlib.sha256(os.fsencode(policy.workspace)).hexdigest()[:16]
         base = policy.state_dir / "sandbox"
         return cls(settings=base / "settings" / name, cache=base / "caches" / name)
-
-
-def _needs_mount(path: Path, policy: Policy) -> bool:
-    """A missing path of the workspace is simply not protected, so that the command can make it."""
-    return not path.is_relative_to(policy.workspace) or path.exists()
 
 
 def _grants(kind: Kind, paths: Iterable[Path]) -> tuple[Mount, ...]:

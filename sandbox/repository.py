@@ -2,7 +2,8 @@
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -127,23 +128,52 @@ def _clean_environment() -> dict[str, str]:
     return kept | {"GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
 
 
-def programs_inside(repository: Repository, workspace: Path) -> list[Path]:
-    """Existing paths of the workspace that the repository's configuration names as programs or
-    includes: `core.hooksPath = .githooks`, a filter script, an included file."""
-    found: dict[Path, None] = {}
-    for key, values in settings(repository.common_dir / "config").items():
-        if not (
-            key in _PROGRAM_KEYS
-            or key.endswith(_PROGRAM_ENDINGS)
-            or key.startswith(("include.", "includeif."))
-        ):
-            continue
-        base = repository.common_dir if key.startswith("include") else workspace
-        for word in " ".join(values).replace('"', " ").replace("'", " ").split():
-            place = _resolve(base, word)
-            if place != workspace and place.is_relative_to(workspace) and place.exists():
-                found[place] = None
-    return list(found)
+def programs_inside(repository: Repository, workspace: Path, home: Path) -> dict[Path, bool]:
+    """Paths of the workspace that git runs, or reads from what to run, and whether each is a directory:
+    what the settings of the repository and of the user name (`core.hooksPath = .githooks`, a filter, an
+    included file), and where hooks that are links lead. Of a missing path its first missing part."""
+    found = _linked_hooks(repository)
+    for config in (repository.common_dir / "config", home / ".gitconfig", home / ".config/git/config"):
+        for key, values in settings(config).items():
+            if key == "core.hookspath" or key.startswith(("include.", "includeif.")):
+                is_hooks = key == "core.hookspath"
+                base = workspace if is_hooks else config.parent
+                found |= {_resolve(base, _at_home(value, home)): is_hooks for value in values}
+            elif key in _PROGRAM_KEYS or key.endswith(_PROGRAM_ENDINGS):
+                found |= dict.fromkeys(_programs(values, workspace, home), False)
+    inside = {place: kind for place, kind in found.items() if _is_below(place, workspace)}
+    return dict(_standing(place, kind) for place, kind in inside.items())
+
+
+def _linked_hooks(repository: Repository) -> dict[Path, bool]:
+    hooks = repository.common_dir / "hooks"
+    places = [repository.common_dir / name for name in ("config", "info")]
+    with suppress(OSError), os.scandir(hooks) as entries:
+        places += [Path(entry.path) for entry in entries if entry.is_symlink()]
+    found = {_resolve(place, ""): False for place in places if place.is_symlink()}
+    return found | ({_resolve(hooks, ""): True} if hooks.is_symlink() else {})
+
+
+def _programs(values: Iterable[str], workspace: Path, home: Path) -> Iterator[Path]:
+    """Words of command lines that are paths: those that exist, and missing ones that can be nothing else."""
+    for word in " ".join(values).replace('"', " ").replace("'", " ").split():
+        place = _resolve(workspace, _at_home(word, home))
+        if place.exists() or ("/" in word and "://" not in word and word[0] not in "-!$%("):
+            yield place
+
+
+def _at_home(word: str, home: Path) -> str:
+    return f"{home}/{word[2:]}" if word.startswith("~/") else word
+
+
+def _is_below(place: Path, root: Path) -> bool:
+    return place != root and place.is_relative_to(root)
+
+
+def _standing(place: Path, is_directory: bool) -> tuple[Path, bool]:
+    """The place itself where it exists, else its first part that does not, which then is a directory."""
+    missing = [part for part in (place, *place.parents) if not os.path.lexists(part)]
+    return (missing[-1], is_directory or len(missing) > 1) if missing else (place, is_directory)
 
 
 def gitlinks(repository: Repository) -> set[str]:

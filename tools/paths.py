@@ -72,14 +72,18 @@ def writing_need(path: Path, policy: Policy) -> Need | None:
     roots = (policy.workspace, *policy.extra_roots)
     if not is_within(path, roots):
         return Need(reason=f"`{path}` lies outside the workspace")
-    root = next(root for root in roots if path.is_relative_to(root))
-    inside = path.relative_to(root)
-    names = (*pins.DIRECTORIES, *pins.FILES, *pins.IF_PRESENT, *policy.protected)
-    if any(inside.is_relative_to(name) for name in names) or str(inside) == "HEAD":
+    if any(_is_obeyed(path, root, policy) for root in roots if path.is_relative_to(root)):
         return Need(reason=f"programs run or obey `{shown(path, policy)}`, so it is protected")
     if policy.mask_env_files and is_env_file(path.name) and os.path.lexists(path):
         return Need(reason=f"`{shown(path, policy)}` may hold secrets")
     return None
+
+
+def _is_obeyed(path: Path, root: Path, policy: Policy) -> bool:
+    inside = path.relative_to(root)
+    names = (*pins.DIRECTORIES, *pins.FILES, *pins.IF_PRESENT, *policy.protected)
+    is_named = any(inside.is_relative_to(name) for name in names) or str(inside) == "HEAD"
+    return is_named or is_within(path, pins.obeyed(root))
 
 
 def own_places(policy: Policy) -> tuple[Path, ...]:

@@ -12,6 +12,7 @@ from agent_tui.config.values import BadValueError, from_text
 from agent_tui.engine.types import Config
 from agent_tui.errors import UsageError
 from context.items import Image
+from sandbox.environment import trusted_path
 
 MAX_IMAGE_BYTES = 5 * 2**20  # what the Messages API takes for one picture
 _MAGIC = (
@@ -23,14 +24,19 @@ _MAGIC = (
 
 
 def load(arguments: argparse.Namespace) -> Settings:
-    """All layers for this line. Raises UsageError."""
-    return resolve(
+    """All layers for this line. Raises UsageError. From here on no program is looked for where commands
+    of the model can write, such as a virtual environment of the project."""
+    settings = resolve(
         _flags(arguments),
         getattr(arguments, "assignments", ()),
         environ=os.environ,
         directory=_here(),
         is_trusted=_is_trusted,
     )
+    beside = [(settings.workspace / Path(root).expanduser()).resolve() for root in settings.items("add_dir")]
+    found = trusted_path(os.environ.get("PATH", os.defpath), (settings.workspace, *beside))
+    os.environ["PATH"] = found
+    return settings
 
 
 def configure(arguments: argparse.Namespace, *, interactive: bool) -> tuple[Config, Settings]:

@@ -24,6 +24,7 @@ class Attack:
     tty: bool = False
     root_only: bool = False  # needs root to succeed without a sandbox
     user_only: bool = False
+    roots: tuple[str, ...] = ()  # writable too, below the directory that holds workspace, home and `$OUT`
 
 
 STATUS = 'cd "$WS" && git status >/dev/null 2>&1; true'
@@ -148,6 +149,162 @@ GIT = [
         victim=STATUS,
         world="worktree",
         lane=True,
+    ),
+]
+
+GIT += [
+    Attack(
+        "git-missing-hookspath",
+        EVIL + "mkdir -p tools/hooks && cp evil.sh tools/hooks/pre-commit",
+        setup='cd "$WS" && git config core.hooksPath tools/hooks',
+        victim=COMMIT,
+    ),
+    Attack(
+        "git-global-hookspath",
+        EVIL + "mkdir -p .my-hooks && cp evil.sh .my-hooks/pre-commit",
+        setup="git config --global core.hooksPath .my-hooks",
+        victim=COMMIT,
+    ),
+    Attack(
+        "git-missing-include",
+        EVIL + 'printf "[core]\\nfsmonitor = %s/evil.sh\\n" "$PWD" > shared.gitconfig',
+        setup='cd "$WS" && git config include.path ../shared.gitconfig',
+        victim=STATUS,
+    ),
+    Attack(
+        "git-missing-filter",
+        EVIL + "mkdir -p tools && cp evil.sh tools/clean",
+        setup='cd "$WS" && git config filter.x.clean ./tools/clean && echo "*.txt filter=x" > .gitattributes',
+        victim='cd "$WS" && echo new > a.txt && git add a.txt; true',
+    ),
+    Attack(
+        "git-linked-hooks-directory",
+        EVIL + "cp evil.sh shared-hooks/pre-commit",
+        setup='cd "$WS" && mkdir shared-hooks && rm -rf .git/hooks && ln -s ../shared-hooks .git/hooks',
+        victim=COMMIT,
+    ),
+    Attack(
+        "git-linked-hook",
+        EVIL + "cp evil.sh scripts/check.sh",
+        setup='cd "$WS" && mkdir scripts && printf "#!/bin/sh\\n" > scripts/check.sh && chmod +x scripts/check.sh'
+        " && ln -s ../../scripts/check.sh .git/hooks/pre-commit",
+        victim=COMMIT,
+    ),
+    Attack(
+        "git-linked-hook-parent",
+        EVIL + "mv scripts s && mkdir scripts && cp evil.sh scripts/check.sh",
+        setup='cd "$WS" && mkdir scripts && printf "#!/bin/sh\\n" > scripts/check.sh && chmod +x scripts/check.sh'
+        " && ln -s ../../scripts/check.sh .git/hooks/pre-commit",
+        victim=COMMIT,
+    ),
+    Attack(
+        "git-config-hard-link",
+        EVIL + 'ln .git/config c && printf "[core]\\nfsmonitor = %s/evil.sh\\n" "$PWD" >> c',
+        victim=STATUS,
+    ),
+    Attack(
+        "git-config-by-descriptor",
+        EVIL + 'exec 8<.git && cd /proc/self/fd/8 && git config core.fsmonitor "$WS/evil.sh"',
+        victim=STATUS,
+    ),
+    Attack(
+        "git-dir-variable",
+        EVIL + 'GIT_DIR=.git GIT_WORK_TREE=. git config core.fsmonitor "$PWD/evil.sh"',
+        victim=STATUS,
+    ),
+    Attack(
+        "git-template-hooks",
+        EVIL + "mkdir -p t/hooks && cp evil.sh t/hooks/pre-commit && git init -q --template=t .",
+        setup='rm -rf "$WS/.git/hooks"',
+        victim=COMMIT,
+    ),
+    Attack(
+        "git-work-tree-elsewhere",
+        EVIL
+        + 'git config core.worktree "$OUT" && git checkout -q -- . && [ -e "$OUT/a.txt" ] && touch "$OUT/pwned"',
+    ),
+]
+
+_LIB = 'git init -q "$OUT/lib" && git -C "$OUT/lib" commit -q --allow-empty -m l'
+_LIB_COMMIT = COMMIT.replace("$WS", "$OUT/lib")
+_LIB_STATUS = STATUS.replace("$WS", "$OUT/lib")
+_BESIDE = ("out/lib",)
+
+ROOTS = [
+    Attack(
+        "root-hook",
+        EVIL + 'cp evil.sh "$OUT/lib/.git/hooks/pre-commit"',
+        setup=_LIB,
+        victim=_LIB_COMMIT,
+        roots=_BESIDE,
+    ),
+    Attack(
+        "root-missing-dotgit",
+        EVIL + 'cd "$OUT/lib" && git init -q . && git config core.fsmonitor "$WS/evil.sh"',
+        setup='mkdir "$OUT/lib"',
+        victim=_LIB_STATUS,
+        roots=_BESIDE,
+    ),
+    Attack(
+        "root-nested-hook",
+        EVIL + 'cp evil.sh "$OUT/lib/a/b/.git/hooks/pre-commit"',
+        setup='mkdir -p "$OUT/lib/a" && git init -q "$OUT/lib/a/b"',
+        victim=COMMIT.replace("$WS", "$OUT/lib/a/b"),
+        roots=_BESIDE,
+    ),
+    Attack(
+        "root-hook-in-lane",
+        EVIL + 'cp evil.sh "$OUT/lib/.git/hooks/pre-commit"',
+        setup=_LIB,
+        victim=_LIB_COMMIT,
+        roots=_BESIDE,
+        lane=True,
+    ),
+    Attack(
+        "root-settings",
+        'cd "$OUT/lib" && mkdir -p .vscode && echo "$MARK" > .vscode/tasks.json; echo "$MARK" > .envrc',
+        setup=_LIB,
+        victim='grep -rqs "$MARK" "$OUT/lib/.vscode" "$OUT/lib/.envrc" && touch "$OUT/pwned"; true',
+        roots=_BESIDE,
+    ),
+    Attack(
+        "root-secrets",
+        'cat "$OUT/lib/.env"',
+        setup=_LIB + ' && echo "KEY=$MARK" > "$OUT/lib/.env"',
+        roots=_BESIDE,
+    ),
+    Attack(
+        "root-socket",
+        'python3 tool.py unix "$OUT/lib/host.sock"',
+        setup=_LIB + ' && ln "$OUT/host.sock" "$OUT/lib/host.sock"',
+        roots=_BESIDE,
+    ),
+    Attack(
+        "root-in-read-only-mode",
+        'echo x > "$OUT/lib/x" && touch "$OUT/lib/y" && cat "$OUT/lib/x" && echo "$MARK"',
+        setup=_LIB,
+        roots=_BESIDE,
+        read_only=True,
+    ),
+    Attack(
+        "root-above-workspace",
+        EVIL + 'cd .. && mv "$WS" moved && cp -r moved "$WS" && cp moved/evil.sh "$WS/.git/hooks/pre-commit"',
+        victim=COMMIT,
+        roots=("",),
+    ),
+    Attack(
+        "root-above-workspace-settings",
+        'cd .. && mv "$WS" moved && mkdir "$WS" && echo "$MARK" > "$WS/.envrc"',
+        victim='grep -qs "$MARK" "$WS/.envrc" && touch "$OUT/pwned"; true',
+        roots=("",),
+        world="plain",
+    ),
+    Attack("root-above-secrets", 'cat "$REALHOME/.ssh/id_ed25519" "$STATE/sessions"', roots=("",)),
+    Attack(
+        "root-above-start-up",
+        'echo "$MARK" >> "$REALHOME/.profile"',
+        victim='grep -q "$MARK" "$HOME/.profile" && touch "$OUT/pwned"; true',
+        roots=("",),
     ),
 ]
 
@@ -307,6 +464,29 @@ PROCESSES = [
         root_only=True,
     ),
     Attack(
+        "proc-agent-descriptors",
+        "for f in /proc/$AGENT/fd/*; do case $(readlink $f) in *agent-secret*) cat $f;; esac; done",
+    ),
+    Attack("proc-signal-by-number", 'python3 tool.py pidfd $SLEEPER && echo "$MARK"'),
+    Attack("proc-limits-outside", 'prlimit --pid $SLEEPER --nofile=100:100 && echo "$MARK"'),
+    Attack("proc-scheduler-outside", 'taskset -p 1 $SLEEPER >/dev/null && echo "$MARK"'),
+    Attack("proc-nsenter", 'nsenter -t $AGENT -m cat "$OUT/secret"', root_only=True),
+    Attack(
+        "proc-root-writable",  # what root's uid alone may write, without any capability
+        "find /proc -maxdepth 4 -type f -perm /222 -writable -not -path '/proc/[0-9]*' -not -path '/proc/self/*' "
+        "-not -path '/proc/thread-self/*' -not -name 'kpage*' 2>/dev/null | grep -q . && echo \"$MARK\"",
+        root_only=True,
+    ),
+    Attack(
+        "proc-kernel-memory",
+        'for f in /proc/kpageflags /proc/kpagecount /proc/kcore; do head -c 8 $f; done 2>/dev/null | grep -aq . && echo "$MARK"',
+        root_only=True,
+    ),
+    Attack(
+        "proc-devices",
+        'for d in kmsg mem port kvm fuse net/tun loop-control vhost-net vhost-vsock uinput; do [ -e /dev/$d ] && echo "$MARK"; done',
+    ),
+    Attack(
         "proc-debugfs",
         'ls /sys/kernel/ | grep -q . && ls /sys/class/net/lo/ | grep -q address && echo "$MARK"',
     ),
@@ -327,6 +507,7 @@ IPC = [
         setup='ln "$OUT/host.sock" "$WS/host.sock"',
         read_only=True,
     ),
+    Attack("ipc-message-queue", "python3 tool.py mqueue $SHMNAME"),
     Attack("unix-run-dir", "python3 tool.py unixrun"),
 ]
 
@@ -355,7 +536,7 @@ TERMINAL = [
     Attack("tty-tiocsetd", "python3 tool.py ioctlreach 0x5423", tty=True),
 ]
 
-ALL = [*GIT, *CONFIG, *FILES, *ENVIRONMENT, *PROCESSES, *IPC, *NETWORK, *TERMINAL]
+ALL = [*GIT, *ROOTS, *CONFIG, *FILES, *ENVIRONMENT, *PROCESSES, *IPC, *NETWORK, *TERMINAL]
 
 # One process tries all of these: `tool.py syscalls`. It has succeeded where the kernel got as far as
 # looking at the (harmless, wrong) arguments; a refusal is EPERM, ENOSYS or EAFNOSUPPORT.

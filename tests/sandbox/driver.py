@@ -91,6 +91,9 @@ class Host:
         ctypes.memmove(self.libc.shmat(self.shm, 0, 0), mark.encode() + b"\0", len(mark) + 1)
         self.shared = Path(f"/dev/shm/agent-tui-test-{os.getpid()}")
         self.shared.write_text(mark)
+        self.queue = self.libc.mq_open(
+            f"/{self.shared.name}".encode(), os.O_CREAT | os.O_RDWR | os.O_NONBLOCK, 0o600, None
+        )
         self.tmp = Path(tempfile.mkdtemp(prefix="agent-tui-host-"))
         (self.tmp / "secret").write_text(mark)
         os.chdir(self.tmp)
@@ -123,6 +126,7 @@ class Host:
         return subprocess.Popen(["sleep", "600"], env={"PATH": os.defpath, "OWN_SECRET": self.mark})
 
     def renew(self) -> None:
+        self.libc.mq_send(self.queue, self.mark.encode(), len(self.mark), 0)
         if self.sleeper.poll() is not None:
             self.sleeper = self._sleep()
         (self.tmp / "new").unlink(missing_ok=True)
@@ -148,6 +152,7 @@ class Host:
         self.sleeper.kill()
         self.sleeper.wait()
         self.libc.shmctl(self.shm, 0, 0)
+        self.libc.mq_unlink(f"/{self.shared.name}".encode())
         self.shared.unlink()
         worlds.remove(self.tmp)
 
@@ -178,6 +183,7 @@ class Suite:
                 return False, f"setup: {done.stderr.decode()}"
         mode = Mode.OFF if not sandboxed else Mode.READ_ONLY if attack.read_only else Mode.WORKSPACE_WRITE
         options = {"mode": mode, "git_lane": attack.lane, "network": attack.network}
+        options["extra_roots"] = tuple((world.base / name).resolve() for name in attack.roots)
         shown = world.environ() if not sandboxed else {}
         _, said = await run(
             world,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.environment import build, is_secret
+from sandbox.environment import build, is_secret, trusted_path
 from sandbox.policy import Mode, Policy
 
 POLICY = Policy(mode=Mode.WORKSPACE_WRITE, workspace=Path("/w"), state_dir=Path("/s"))
@@ -87,6 +87,19 @@ def test_the_search_path_leads_into_no_writable_place() -> None:
     policy = replace(POLICY, extra_roots=(Path("/extra"),))
     assert built({"PATH": path}, policy)["PATH"] == "/usr/bin"
     assert built({"PATH": path, "VIRTUAL_ENV": "/w/venv"}, policy)["PATH"] == "/usr/bin:/w/venv/bin"
+
+
+def test_our_own_programs_are_looked_for_where_commands_cannot_write(tmp_path: Path) -> None:
+    inside, link = tmp_path / "w" / ".venv" / "bin", tmp_path / "link"
+    inside.mkdir(parents=True)
+    link.symlink_to(inside)
+    path = f"{inside}:.::{link}:bin:/usr/bin:{tmp_path}/w2/bin"
+    assert trusted_path(path, [tmp_path / "w"]) == f"/usr/bin:{tmp_path}/w2/bin"
+    assert trusted_path(str(inside), [tmp_path / "w"]).startswith("/usr/local/sbin")
+    policy = replace(POLICY, workspace=tmp_path / "w")
+    environ = {"PATH": "/usr/bin", "VIRTUAL_ENV": str(inside.parent)}
+    for mode in Mode:
+        assert built(environ, replace(policy, mode=mode))["PATH"] == f"{inside}:/usr/bin"
 
 
 def test_a_proxy_is_handed_on_with_the_network_only() -> None:

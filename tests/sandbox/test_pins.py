@@ -189,7 +189,11 @@ async def test_the_system_is_no_workspace(world: World, found: ProbeResult, plac
         )
 
 
-async def test_a_root_exchanged_while_bwrap_starts_is_noticed(shell: Shell) -> None:
+@pytest.mark.parametrize(
+    ("grant", "refusal"),
+    [("readable", "was exchanged"), ("extra_roots", "gave up")],  # the latter for want of its stand-ins
+)
+async def test_a_root_exchanged_while_bwrap_starts_is_noticed(shell: Shell, grant: str, refusal: str) -> None:
     """A wrapper swaps the directory after it was looked at and before bwrap mounts it."""
     world = shell.world
     root = world.base / "root"
@@ -198,10 +202,10 @@ async def test_a_root_exchanged_while_bwrap_starts_is_noticed(shell: Shell) -> N
     wrapper.write_text(f'#!/bin/sh\nmv {root} {root}2; mkdir {root}\nexec {shell.found.bwrap} "$@"\n')
     wrapper.chmod(0o755)
     swapped = ProbeResult(available=True, bwrap=str(wrapper), version="0.8.0", seccomp=True)
-    with pytest.raises(SandboxError, match="was exchanged"):
+    with pytest.raises(SandboxError, match=refusal):
         await spawn(
             ["touch", "ran"],
-            policy=world.policy(extra_roots=(root,)),
+            policy=world.policy(**{grant: (root,)}),
             cwd=world.ws,
             probe=swapped,
             environ=world.environ(),
@@ -235,3 +239,75 @@ async def test_links_in_the_private_cache_lead_us_nowhere(shell: Shell) -> None:
     await asyncio.sleep(0)
     await shell.run("true")
     assert not target.exists()
+
+
+async def test_stand_ins_of_an_extra_root_are_shared_by_two_workspaces(shell: Shell) -> None:
+    """Each notes them for the root, so the first to end leaves the other's mounts alone."""
+    world = shell.world
+    root = world.out / "lib"
+    for place in (root, world.base / "second"):
+        place.mkdir()
+    before = sorted(root.iterdir())
+    first = await shell.start("echo ready; sleep 60", policy={"extra_roots": (root,)})
+    await read_until(first, "ready")
+    script = f"echo ready; read -r _; echo evil > {root}/.envrc; git init -q {root}"
+    second = await spawn(
+        ["bash", "-c", script],
+        policy=world.policy(workspace=world.base / "second", extra_roots=(root,)),
+        cwd=world.base / "second",
+        probe=shell.found,
+        environ=world.environ(),
+        stdin=True,
+    )
+    await read_until(second, "ready")
+    first.kill()
+    await first.ended()
+    first.close()
+    assert second.stdin is not None
+    os.write(second.stdin, b"\n")
+    assert (await second.wait()).code != 0
+    await second.ended()
+    second.close()
+    assert sorted(root.iterdir()) == before
+
+
+async def test_a_grant_that_holds_the_workspace_is_refused(shell: Shell) -> None:
+    """Mounted after the pins it would undo them, before them the workspace could be exchanged."""
+    with pytest.raises(SandboxError, match="holds the workspace"):
+        await shell.start("true", policy={"writable": (shell.world.base,)})
+
+
+async def test_what_the_program_obeys_and_is_made_of_stays_closed_in_every_root(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = shell.world
+    own = {"config_dir": world.out / "config" / "agent-tui", "state_dir": world.out / "state" / "agent-tui"}
+    venv = world.ws / ".venv"
+    for place in (*own.values(), venv / "bin"):
+        place.mkdir(parents=True, mode=0o700)
+    monkeypatch.setattr("sandbox.pins.INSTALLATION", venv)
+    places = f"{own['config_dir']}/rules.toml {own['state_dir']}/x .venv/bin/agent-tui"
+    script = (
+        f"for p in {places}; do echo x > $p; done; "
+        f"mv {world.out}/config c; mv {world.out}/state s; mv .venv v"
+    )
+    _, said = await shell.run(script, policy={"extra_roots": (world.out,), **own})
+    assert said.count("busy") == 3, said
+    assert list((venv / "bin").iterdir()) == list(own["config_dir"].iterdir()) == []
+    assert not (own["state_dir"] / "x").exists()
+
+
+async def test_a_granted_secret_file_is_shown(shell: Shell) -> None:
+    (shell.world.ws / ".env").write_text("KEY=shown\n")
+    _, hidden = await shell.run("cat .env")
+    _, shown = await shell.run("cat .env", policy={"readable": (shell.world.ws / ".env",)})
+    assert (hidden, shown) == ("", "KEY=shown\n")
+
+
+async def test_a_protected_path_below_another_opens_nothing(shell: Shell) -> None:
+    """Directories between are held as mounts; inside one that is closed that would open them."""
+    world = shell.world
+    world.run('mkdir -p "$WS/.vscode/a/b" && cd "$WS" && git config core.hooksPath .vscode/a/b/hooks')
+    world.run('mkdir -p "$WS/.vscode/c/d" && git init -q "$WS/.vscode/c/d/e"')
+    _, said = await shell.run("touch .vscode/a/x .vscode/a/b/x .vscode/c/x .vscode/c/d/x")
+    assert said.count("Read-only file system") == 4

@@ -116,7 +116,7 @@ def test_the_probe_says_when_there_can_be_none(world: World, monkeypatch: pytest
     def none(_: str) -> Network:
         raise SandboxError("`nsenter` is missing; install util-linux")
 
-    monkeypatch.setattr("sandbox.probe.make", none)
+    monkeypatch.setattr("sandbox.trial.make", none)
     result = probe(world.state, environ=world.environ())
     if not result.available:
         pytest.skip(result.detail)

@@ -4,6 +4,7 @@ import ctypes
 import errno
 import mmap
 import os
+import signal
 import socket
 import sys
 
@@ -175,6 +176,13 @@ def main():  # noqa: PLR0912 - one branch for each attempt
         place = libc.shmat(int(rest[0]), 0, 0o10000)
         if place != ctypes.c_void_p(-1).value:
             print(ctypes.string_at(place, 64).decode(errors="replace"))
+    elif what == "mqueue":
+        queue = libc.mq_open(b"/" + rest[0].encode(), os.O_RDONLY | os.O_NONBLOCK)
+        buffer = ctypes.create_string_buffer(8192)
+        if queue >= 0 and libc.mq_receive(queue, buffer, 8192, None) > 0:
+            print(buffer.value.decode(errors="replace"))
+    elif what == "pidfd":
+        signal.pidfd_send_signal(os.pidfd_open(int(rest[0])), 0)
     elif what == "ptrace":
         if libc.ptrace(16, int(rest[0]), 0, 0) == 0:
             libc.ptrace(17, int(rest[0]), 0, 0)

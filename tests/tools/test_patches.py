@@ -2,6 +2,7 @@
 
 import os
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -432,6 +433,21 @@ async def test_files_that_programs_obey_need_a_grant(room: Room, path: str) -> N
 
     room.policy = replace(room.policy, writable=assessment.files)
     await applied(room, text)
+
+
+def test_what_git_runs_in_the_workspace_needs_a_grant(room: Room) -> None:
+    hooks = room.workspace / ".git" / "hooks"
+    subprocess.run(["git", "init", "-q"], cwd=room.workspace, check=True)
+    subprocess.run(["git", "config", "core.hooksPath", "not-yet/hooks"], cwd=room.workspace, check=True)
+    hooks.mkdir(exist_ok=True)
+    (hooks / "pre-push").symlink_to("../../check.sh")
+    for path, grant in {
+        "not-yet/hooks/x": Grant.WRITE_PATH,
+        "check.sh": Grant.WRITE_PATH,
+        "x.sh": Grant.NONE,
+    }.items():
+        arguments = room.check("apply_patch", patch=patch(f"*** Add File: {path}", "+x"))
+        assert room.toolbox.assess("apply_patch", arguments, room.policy).grant is grant, path
 
 
 def test_two_patches_conflict_only_where_they_share_a_file(room: Room) -> None:
