@@ -25,6 +25,7 @@ class Acts:
         self._cancelled_at = -10.0
         self._interrupted_at = -10.0
         self.table: dict[str, Callable[[], None]] = {
+            "typed": self._app.typed,
             "send": self._send,
             "queue": self._queue,
             "steer_now": self._steer_now,
@@ -71,7 +72,7 @@ class Acts:
         app = self._app
         text = app.editor.draft
         if not text.strip():
-            if app.session.paused:
+            if app.session.paused or app.session.retry is not None:
                 app.link.send(commands.Continue())
             return
         kind = InputKind.STEER if app.session.busy else InputKind.PROMPT

@@ -313,7 +313,8 @@ class AgentApp(App[int], inherit_bindings=False):
         else:
             self.pending_list.key(message.key)
 
-    def on_editor_typed(self) -> None:
+    def typed(self) -> None:
+        """A key or a paste went to the draft."""
         self.notifier.key_at = self.clock.wall()
         self.prompt.typed(draft=bool(self.editor.text))
         self.completing.update()

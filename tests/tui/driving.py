@@ -18,6 +18,7 @@ from agent_tui.engine import commands
 from agent_tui.tui.app import AgentApp
 from agent_tui.tui.chosen import Chosen
 from agent_tui.tui.clock import Clock
+from agent_tui.tui.driver import InputParser, add_keys
 from tests.tui import scenes
 from tests.tui.fake_engine import FakeEngine, Play
 from tests.tui.pictures import rows
@@ -55,6 +56,8 @@ class Driven:
         """
         rounds = 0
         for _ in range(2_000):
+            if self.app._exit:
+                return
             await self.pilot._wait_for_screen()
             self.app.screen._on_timer_update()  # lay out and paint, which may ask for more
             rounds = rounds + 1 if self._is_idle else 0
@@ -77,6 +80,20 @@ class Driven:
             assert driver is not None
             driver.send_message(event)
             await self.settle()
+
+    async def feed(self, data: bytes) -> None:
+        """Bytes as a terminal sends them, through our parser, and then a pause as long as Esc needs."""
+        add_keys()
+        parser = InputParser()
+        driver = self.app._driver
+        assert driver is not None
+        messages = list(parser.feed(data.decode()))
+        if parser._timeout_time is not None:
+            parser._timeout_time = 0.0
+        for message in [*messages, *parser.tick()]:
+            message.set_sender(self.app)
+            driver.send_message(message)
+        await self.settle()
 
     async def resize(self, columns: int, height: int) -> None:
         size = Size(columns, height)

@@ -32,13 +32,10 @@ class Editor(PlainTextArea):
         key: str
         character: str | None
 
-    class Typed(Message):
-        """A key went to the draft."""
-
     def __init__(self, history: History, act: Callable[[str], None]) -> None:
         super().__init__()
         self.past = history
-        self._act = act  # called, not posted: what is sent must be what was typed before the key
+        self._act = act  # called, not posted: what a key does depends on what was typed before it
         self.pastes = Pastes()
         self.list_keys: frozenset[str] = frozenset()  # keys that an open list takes
         self.captured = False  # every key goes to who asked for it
@@ -85,7 +82,7 @@ class Editor(PlainTextArea):
             event.prevent_default()
         else:
             await super()._on_key(event)
-        self.post_message(self.Typed())
+        self._act("typed")
 
     def _act_of(self, key: str) -> str:
         if key in self.list_keys:
@@ -130,7 +127,7 @@ class Editor(PlainTextArea):
     def insert_paste(self, text: str) -> None:
         """One insertion, whatever its length; never a key."""
         self._replace_via_keyboard(self.pastes.take(text), *self.selection)
-        self.post_message(self.Typed())
+        self._act("typed")
 
     # --- kill and yank -------------------------------------------------------------------------
 
