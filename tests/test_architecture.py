@@ -92,6 +92,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "context.items",
         "checkpoints.types",
         "checkpoints",
+        "sandbox.environment",  # where programs may be looked for
         "sandbox.placeholders",
     ),
     "agent_tui.bootstrap": PACKAGES,
