@@ -290,6 +290,7 @@ def _ports(
     stack: AsyncExitStack,
 ) -> "tuple[Ports, tuple[str, ...]]":
     """The ports, and what of them could not be had."""
+    from agent_tui import stored
     from agent_tui.engine.approvals import SessionGate
     from agent_tui.engine.ports import Ports
     from agent_tui.models.offers import Offers
@@ -333,6 +334,8 @@ def _ports(
         fallback=fallback,
         falls_back=falls_back,
         sessions=lambda: _session_list(config),
+        rename_session=lambda found, title: stored.rename(stored.find(config.state_dir, found), title),
+        remove_session=lambda found: stored.remove(stored.find(config.state_dir, found)),
         files=lambda: workspace_files(config.workspace),
         models=partial(_model_list, Offers(provider_table(start.settings), os.environ)),
         branch=lambda: git_branch(config.workspace),
@@ -384,6 +387,9 @@ def _session_list(config: Config) -> list[dict[str, object]]:
             "updated_at": entry.updated_at,
             "turns": entry.turns,
             "live": entry.owner is not None,
+            "model": entry.model,
+            "damage": entry.damage,
+            **asdict(entry.more),
         }
         for entry in list_sessions(config.state_dir)
     ]

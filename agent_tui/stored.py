@@ -1,6 +1,7 @@
 """What is stored of sessions, for the commands that list, show, export and remove them."""
 
 import json
+import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +17,10 @@ from agent_tui.engine.events import (
     ResponseEnded,
     RolledBack,
     SessionStarted,
+    SettingChanged,
     TurnEnded,
 )
-from agent_tui.engine.log import from_record
+from agent_tui.engine.log import EVENT, from_record, to_record
 from agent_tui.engine.pictures import Pictures
 from agent_tui.errors import SessionBusyError, UsageError
 from checkpoints.index import (
@@ -33,7 +35,7 @@ from checkpoints.owner import OwnedError, Owner
 from checkpoints.records import SessionRecords
 from context.codec import DecodeError
 
-__all__ = ["SessionEntry", "find", "json_lines", "listed", "markdown", "remove", "replay"]
+__all__ = ["SessionEntry", "find", "json_lines", "listed", "markdown", "remove", "rename", "replay"]
 
 
 def listed(state_dir: Path, workspace: Path | None) -> list[SessionEntry]:
@@ -57,6 +59,27 @@ def remove(place: SessionPlace) -> None:
         raise SessionBusyError(str(error)) from error
     try:
         remove_session(place)
+    finally:
+        owner.release()
+
+
+async def rename(place: SessionPlace, title: str) -> None:
+    """Give a stored session another title. Raises SessionBusyError while a process has it open."""
+    try:
+        owner = Owner.take(place.directory)
+    except OwnedError as error:
+        raise SessionBusyError(str(error)) from error
+    try:
+        records = await SessionRecords.open(place.store)
+        try:
+            newest = 0
+            async for record in records.read():
+                newest = max(newest, record.body.get("seq", 0)) if record.kind == EVENT else newest
+            body = SettingChanged(key="title", value=title)
+            event = Event(seq=newest + 1, at=time.time(), run_id="", body=body)
+            await records.append([to_record(event, event.at)])
+        finally:
+            await records.close()
     finally:
         owner.release()
 

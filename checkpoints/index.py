@@ -15,15 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checkpoints.owner import LOCK_NAME, Holder, OwnedError, Owner, holder_of
+from checkpoints.session_facts import SessionFacts, read_facts
 
 STORE_NAME, ARTIFACTS_NAME, INDEX_NAME = "session.db", "artifacts", "index.db"
 MAX_TITLE_CHARS = 120
 
 _INDEX = """
-CREATE TABLE IF NOT EXISTS entries (
+DROP TABLE IF EXISTS entries;
+CREATE TABLE IF NOT EXISTS listing (
     id TEXT PRIMARY KEY, stamp TEXT NOT NULL, workspace TEXT NOT NULL, title TEXT NOT NULL,
     model TEXT NOT NULL, created_at REAL NOT NULL, updated_at REAL NOT NULL,
-    turns INTEGER NOT NULL, damage TEXT NOT NULL, unused INTEGER NOT NULL
+    turns INTEGER NOT NULL, damage TEXT NOT NULL, unused INTEGER NOT NULL, more TEXT NOT NULL
 ) WITHOUT ROWID;
 """
 # The few facts of a list, by their place in the stored form of events and items.
@@ -83,6 +85,7 @@ class SessionEntry:
     turns: int
     damage: str = ""  # why it cannot be read; the rest is then empty
     unused: bool = False  # nothing was ever said in it
+    more: SessionFacts = SessionFacts()
     owner: Holder | None = None  # the live process that has it open
 
 
@@ -129,7 +132,7 @@ def remove_session(place: SessionPlace) -> None:
 
 def remove_unused(place: SessionPlace) -> None:
     """Delete a session in which nothing was ever said; the caller holds its owner. Others stay."""
-    if _holds_nothing_else(place) and _read_facts(place)[-1]:
+    if _holds_nothing_else(place) and _read_facts(place)[-2]:
         with suppress(OSError):
             shutil.rmtree(place.directory)
 
@@ -159,10 +162,10 @@ def list_sessions(state_dir: Path, workspace: Path | None = None) -> list[Sessio
     """
     found = list(places(state_dir))
     with closing(_open_index(state_dir)) as index, index:
-        known = {row[0]: row[1:] for row in index.execute("SELECT * FROM entries")}
+        known = {row[0]: row[1:] for row in index.execute("SELECT * FROM listing")}
         entries = [_entry(index, place, known.get(place.id)) for place in found]
         gone = set(known) - {place.id for place in found}
-        index.executemany("DELETE FROM entries WHERE id = ?", [(one,) for one in gone])
+        index.executemany("DELETE FROM listing WHERE id = ?", [(one,) for one in gone])
     for entry in entries:
         if entry.unused and entry.owner is None:
             _sweep(SessionPlace(id=entry.id, directory=state_dir / "sessions" / entry.id))
@@ -190,7 +193,7 @@ def _open_index(state_dir: Path) -> sqlite3.Connection:
         try:
             index = sqlite3.connect(target, timeout=2)
             index.executescript(_INDEX)
-            index.execute("SELECT count(*) FROM entries").fetchone()
+            index.execute("SELECT count(*) FROM listing").fetchone()
             return index
         except sqlite3.OperationalError:
             continue
@@ -204,11 +207,12 @@ def _entry(index: sqlite3.Connection, place: SessionPlace, known: tuple[object, 
     if known is None or known[0] != stamp:
         facts = _read_facts(place)
         index.execute(
-            "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (place.id, stamp, *facts)
+            "INSERT OR REPLACE INTO listing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (place.id, stamp, *facts),
         )
     else:
         facts = known[1:]
-    workspace, title, model, created_at, updated_at, turns, damage, unused = facts
+    workspace, title, model, created_at, updated_at, turns, damage, unused, more = facts
     return SessionEntry(
         id=place.id,
         workspace=str(workspace),
@@ -219,6 +223,7 @@ def _entry(index: sqlite3.Connection, place: SessionPlace, known: tuple[object, 
         turns=int(str(turns)),
         damage=str(damage),
         unused=bool(unused),
+        more=SessionFacts.from_text(str(more)),
         owner=holder_of(place.directory),
     )
 
@@ -236,9 +241,9 @@ def _stamp(store: Path) -> str:
 
 
 def _read_facts(place: SessionPlace) -> tuple[object, ...]:
-    """Workspace, title, model, created, updated, turns, damage, unused."""
+    """Workspace, title, model, created, updated, turns, damage, unused, more."""
     if not place.store.exists():
-        return ("", "", "", 0.0, 0.0, 0, "it has no store", _holds_nothing_else(place))
+        return ("", "", "", 0.0, 0.0, 0, "it has no store", _holds_nothing_else(place), "")
     try:
         with closing(sqlite3.connect(place.store, timeout=2)) as store:
             store.execute("PRAGMA query_only=ON")
@@ -247,8 +252,9 @@ def _read_facts(place: SessionPlace) -> tuple[object, ...]:
             started = store.execute(
                 "SELECT json_extract(?, '$.body.workspace'), json_extract(?, '$.body.model')", (first, first)
             ).fetchone()
+            more = read_facts(store)
     except sqlite3.Error as error:
-        return ("", "", "", 0.0, place.store.stat().st_mtime, 0, str(error), False)
+        return ("", "", "", 0.0, place.store.stat().st_mtime, 0, str(error), False, "")
     title = " ".join(str(titled or said or "").split())[:MAX_TITLE_CHARS]
     return (
         started[0] or "",
@@ -259,4 +265,5 @@ def _read_facts(place: SessionPlace) -> tuple[object, ...]:
         turns,
         "",
         unused,
+        more.to_text(),
     )

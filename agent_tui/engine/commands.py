@@ -134,7 +134,9 @@ class Subject(StrEnum):
     CHECKPOINTS = "checkpoints"  # list of checkpoints.types.Checkpoint, newest first
     ROLLBACK_PLAN = "rollback_plan"  # checkpoints.types.RollbackPlan; args id, paths (one a line)
     DIFF = "diff"  # unified diff text; args: call=ID | turn=1 | session=1 | checkpoint=ID
-    SESSIONS = "sessions"  # list of objects id, title, workspace, updated_at, turns, live
+    # List of objects: `bootstrap._session_list`. With args remove=ID, or rename=ID and title=TEXT, does that
+    # first, for sessions that no process has open.
+    SESSIONS = "sessions"
     CONTEXT = "context"  # object: part → tokens
     COST = "cost"  # object: turn, run, session, models → name → requests, tokens of each kind, cost_usd
     GRANTS = "grants"  # list of objects id, scope, rule; with args remove=ID removes it

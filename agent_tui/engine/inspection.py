@@ -70,7 +70,12 @@ async def _plan(scope: Scope, args: Mapping[str, str]) -> Any:
     return encode(await scope.ports.checkpointer.plan(args.get("id", ""), _lines(args.get("paths"))))
 
 
-async def _sessions(scope: Scope, _: Mapping[str, str]) -> Any:
+async def _sessions(scope: Scope, args: Mapping[str, str]) -> Any:
+    ports = scope.ports
+    if args.get("remove") and ports.remove_session is not None:
+        await asyncio.to_thread(ports.remove_session, args["remove"])
+    if args.get("rename") and ports.rename_session is not None:
+        await ports.rename_session(args["rename"], args.get("title", ""))
     return list(await asyncio.to_thread(scope.ports.sessions))
 
 

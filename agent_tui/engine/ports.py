@@ -241,6 +241,8 @@ class Ports:
     fallback: tuple[str, ...] = ()  # `PROVIDER/MODEL` of those that take over, in order
     falls_back: Callable[[ModelError], bool] = _never  # whether a failure lets another model take over
     sessions: Callable[[], Sequence[Mapping[str, Any]]] = tuple  # stored ones, as `Subject.SESSIONS`
+    rename_session: Callable[[str, str], Awaitable[None]] | None = None  # id, title; raises AgentError
+    remove_session: Callable[[str], None] | None = None  # by id, for good; raises AgentError
     files: Callable[[], Sequence[str]] = tuple  # of the workspace, for mentions; may take a while
     models: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]] = _no_models  # as `Subject.MODELS`
     branch: Callable[[], str] = str  # of the person's repository; '' for none

@@ -50,16 +50,26 @@ class Outside:
 
     def switch(self, session_id: str, *, fork: bool = False) -> None:
         """End this session, which is kept, and continue another one."""
-        self.next_arguments = ["resume", session_id, *(["--fork"] if fork else [])]
+        self.next_arguments = ["resume", session_id, *(["--fork"] if fork else []), *self._guards()]
         self._app.acts.quit()
 
     def new(self) -> None:
         """End this session and begin an empty one with the same settings."""
-        config = self._app.config
-        model = ["-m", config.model.name] if config.model is not None else []
-        network = ["--network"] if config.network else []
-        self.next_arguments = [*model, "-s", config.sandbox.value, "-a", config.approval.value, *network]
+        config, name = self._app.config, self._app.session.status.model
+        model = ["-m", name] if name else []
+        chosen = config.model
+        given = config.origins.get("base_url") == "flag"
+        if given and chosen is not None and chosen.provider == name.partition("/")[0]:
+            model += ["--base-url", chosen.base_url]
+        self.next_arguments = [*model, *self._guards()]
         self._app.acts.quit()
+
+    def _guards(self) -> list[str]:
+        """What guards the machine stays as this start was told."""
+        config = self._app.config
+        roots = [word for root in config.extra_roots for word in ("--add-dir", str(root))]
+        network = ["--network"] if config.network else []
+        return ["-s", config.sandbox.value, "-a", config.approval.value, *network, *roots]
 
 
 def go_on(arguments: list[str], workspace: Path) -> None:

@@ -1,21 +1,41 @@
-"""Stored sessions: search, resume, fork (3.7)."""
+"""Stored sessions: find, resume, fork, rename, delete (3.7)."""
 
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from agent_tui.engine.commands import Subject
+from textual import events
+
+from agent_tui.engine.commands import Set, Subject
 from agent_tui.safe_text import one_line
 from agent_tui.tui import words
+from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.link import RefusedError
 from agent_tui.tui.screens.view import ListView
-from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, untrusted
+from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, untrusted, width_of, wrap
 from agent_tui.tui.transcript.look import Look
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
 
 Entry = Mapping[str, Any]
+
+_ENDED = {
+    "completed": "done",
+    "completed_unverified": "done",
+    "interrupted": "interrupted",
+    "cancelled": "interrupted",
+    "running": "crashed",
+    "crashed": "crashed",
+    "waiting": "waiting",
+    "loop_detected": "no progress",
+    "context_exhausted": "limit",
+    "cost_unknown": "limit",
+    "": "",
+}
+ELSEWHERE = "open in another terminal"
+SORTS = ("newest", "oldest", "title", "messages")
+_FILES, _MESSAGES = 7, 10  # columns
 
 
 def when(at: float, now: float) -> str:
@@ -28,82 +48,231 @@ def when(at: float, now: float) -> str:
     return time.strftime("%d %b", then).lstrip("0")
 
 
+def ended_words(item: Entry, own: str) -> str:
+    """How a session stands, in the words of 3.7."""
+    if item.get("damage"):
+        return "damaged"
+    if item.get("id") == own:
+        return "this one"
+    reason = str(item.get("ended") or "")
+    if item.get("live"):
+        return "waiting" if reason == "waiting" else ELSEWHERE
+    return _ENDED.get(reason, "limit" if reason.startswith("budget_") else "failed")
+
+
 class SessionsView(ListView[Entry]):
     """Enter leaves this session, which is kept, and continues the picked one."""
 
-    keys_first = "Enter resume · f fork · a all workspaces"
-    keys_second = "/ find · Esc close"
+    keys_first = "Enter resume · f fork · r rename · a all workspaces · x delete"
 
     def __init__(self, agent: "AgentApp") -> None:
         super().__init__(agent)
         self._all: list[Entry] = []
         self._everywhere = False
+        self._sort = 0
+        self._naming: str | None = None  # the new title that is being written
+        self._deleting = ""  # id that `x` was pressed on
+
+    @property
+    def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
+        return f"/ find · Tab sort: {SORTS[self._sort]} · Esc close"
 
     async def load(self) -> None:
+        await self._fetch()
+
+    async def _fetch(self, **args: str) -> None:
+        """The list, after what `args` asks to be done to one of them."""
         try:
-            self._all = list(await self.agent.link.ask(Subject.SESSIONS))
+            self._all = list(await self.agent.link.ask(Subject.SESSIONS, **args))
         except RefusedError as error:
-            self.failure = str(error)
+            if self.loaded:
+                self.say(str(error))
+            else:
+                self.failure = str(error)
         self._filter()
 
-    def _filter(self) -> None:
+    @property
+    def _here(self) -> list[Entry]:
         here = self.agent.session.workspace
-        shown = [each for each in self._all if self._everywhere or str(each.get("workspace", here)) == here]
-        self.set_items(sorted(shown, key=lambda each: -float(each.get("updated_at") or 0)))
+        return [each for each in self._all if self._everywhere or str(each.get("workspace", here)) == here]
+
+    def _filter(self) -> None:
+        wanted = (self._finding or self._found).lower()
+        shown = [each for each in self._here if wanted in f"{each.get('id')} {each.get('title')}".lower()]
+        shown.sort(key=lambda each: -float(each.get("updated_at") or 0))
+        match SORTS[self._sort]:
+            case "oldest":
+                shown.reverse()
+            case "title":
+                shown.sort(key=lambda each: str(each.get("title") or "").lower())
+            case "messages":
+                shown.sort(key=lambda each: -int(each.get("messages") or 0))
+        picked = self.picked["id"] if self.picked else ""
+        at = next((index for index, each in enumerate(shown) if each.get("id") == picked), 0)
+        self.set_items(shown, at=at)
 
     def title_words(self) -> tuple[str, str]:
-        return f"sessions · {'all workspaces' if self._everywhere else 'this workspace'}", str(
-            len(self.items)
-        )
+        where = "all workspaces" if self._everywhere else "this workspace"
+        forks = sum(bool(each.get("forked_from")) for each in self._here)
+        right = str(len(self._here)) + (f" · {words.count(forks, 'fork')}" if forks else "")
+        return f"sessions · {where}", right
 
     def empty(self) -> str:
+        if self._finding or self._found:
+            return f'No match for "{self._finding or self._found}"'
         return "No sessions here yet. a shows all workspaces"
 
     def header(self, look: Look) -> list[Line]:
+        wanted = self._finding if self._finding is not None else self._found
+        rows: list[Line] = []
+        if wanted:
+            count = f"{look.glyphs.separator}{len(self.items)} of {len(self._here)}"
+            rows.append((Span("  find: ", "muted"), *untrusted(wanted, "strong"), Span(count, "muted")))
         if not self.items:
-            return []
-        return [BLANK, (Span("  id     last used    title                       messages  ended", "muted"),)]
+            return rows
+        numbers = "" if look.narrow else "messages  files  "
+        left = f"  {'id':<9} {'last used':<12} {'title':<{self._title_room(look)}} "
+        return [*rows, BLANK, (Span(f"{left}{numbers}ended", "muted"),)]
+
+    def _title_room(self, look: Look) -> int:
+        taken = 2 + 10 + 13 + 1 + (0 if look.narrow else _MESSAGES + _FILES) + 12
+        return max(look.width - taken, 8)
 
     def row(self, item: Entry, look: Look) -> Line:
         used = when(float(item.get("updated_at") or 0), self.agent.clock.wall())
-        title = clip(untrusted(one_line(str(item.get("title") or "(no message)"))), 27)
-        pad = 28 - sum(len(span.text) for span in title)
-        state = (
-            "open in another terminal"
-            if item.get("live") and item.get("id") != self.agent.session.session_id
-            else ""
-        )
-        state = state or str(item.get("ended") or item.get("damage") or "")
-        cells = [
-            *untrusted(f"{item.get('id', '')!s:<6} "),
+        mark = "+" if item.get("forked_from") else ""
+        room = self._title_room(look)
+        shown = one_line(str(item.get("title") or "(no message)"))
+        title = clip(untrusted(shown), room, look.glyphs.more)
+        state = ended_words(item, self.agent.session.session_id)
+        cells: list[Span] = [
+            *untrusted(f"{str(item.get('id', ''))[:8] + mark:<9} ", strict=True),
             Span(f"{used:<12} "),
             *title,
-            Span(" " * max(pad, 1)),
+            Span(" " * (room - width_of(title) + 1)),
         ]
-        return (
-            *cells,
-            Span(f"{item.get('turns', '')!s:>8}  ", "muted"),
-            *untrusted(one_line(state), "muted"),
-        )
+        if not look.narrow and state != ELSEWHERE:
+            numbers = (
+                f"{item.get('messages', '')!s:>{_MESSAGES - 2}}  {item.get('files', '')!s:>{_FILES - 2}}  "
+            )
+            cells.append(Span(numbers, "muted"))
+        return (*cells, *untrusted(state, "muted"))
 
     def detail(self, look: Look) -> list[Line]:
         item = self.picked
         if item is None:
             return []
-        return [
-            clip(
-                untrusted(f"  {item.get('id')}  {words.home(str(item.get('workspace', '')))}", "muted"),
-                look.width,
-            )
-        ]
+        lead = f"  {item.get('id')}  "
+        rest = (Span(" " * len(lead)),)
+        rows: list[Line] = []
+        if item.get("damage"):
+            rows += wrap(untrusted(str(item["damage"]), "attention"), look.width, first=rest, rest=rest)
+        if item.get("last"):
+            last = untrusted(f'last: "{one_line(str(item["last"]))}"')
+            rows.append(clip([*rest, *last], look.width, look.glyphs.more))
+        facts = [str(item.get("model") or ""), words.home(str(item.get("workspace") or ""))]
+        if item.get("cost_usd"):
+            facts.insert(1, words.money(float(item["cost_usd"])))
+        if item.get("files"):
+            facts.append(f"{words.count(int(item['files']), 'file')} changed")
+        if item.get("forked_from"):
+            facts.append(f"fork of {item['forked_from']}")
+        text = own_words(" · ", look.glyphs).join(fact for fact in facts if fact)
+        rows.append(clip([*rest, *untrusted(text, "muted")], look.width, look.glyphs.more))
+        rows[0] = (Span(lead, "strong"), *rows[0][1:])
+        return rows
+
+    # --- keys ----------------------------------------------------------------------------------
+
+    def on_key(self, event: events.Key) -> None:
+        if self._naming is None:
+            super().on_key(event)
+            return
+        event.stop()
+        event.prevent_default()
+        self._name_key(event)
+        if self.is_attached:
+            self.draw_frame()
+
+    def _keys(self) -> tuple[str, str]:
+        if self._naming is not None:
+            return f"title: {self._naming}", "Enter keep · Esc back"
+        return super()._keys()
+
+    def _name_key(self, event: events.Key) -> None:
+        name = self._naming or ""
+        if event.key == "escape":
+            self._naming = None
+        elif event.key == "enter":
+            self._naming = None
+            self._rename(name.strip())
+        elif event.key == "backspace":
+            self._naming = name[:-1]
+        elif event.key == "ctrl+u":
+            self._naming = ""
+        elif event.is_printable and event.character:
+            self._naming = name + event.character
+
+    def _rename(self, title: str) -> None:
+        item = self.picked
+        if item is None or not title:
+            return
+        if item.get("id") == self.agent.session.session_id:
+            self.agent.link.send(Set(key="title", value=title))
+            self.set_timer(0.1, lambda: self.run_worker(self._fetch()))
+        else:
+            self.run_worker(self._fetch(rename=str(item["id"]), title=title))
+
+    def _find_key(self, event: events.Key) -> None:
+        super()._find_key(event)
+        if self._finding is None and event.key == "escape":
+            self._found = ""
+        self._filter()
+
+    def _find_next(self, by: int) -> None:
+        """The rows are those that were found."""
 
     def press(self, key: str, character: str) -> bool:
         item = self.picked
+        doomed, self._deleting = self._deleting, ""
+        if doomed:
+            if character == "x" and item is not None and item.get("id") == doomed:
+                self.run_worker(self._delete(doomed))
+            return character == "x" or key == "escape"
         if character == "a":
             self._everywhere = not self._everywhere
             self._filter()
-        elif item is not None and (key == "enter" or character == "f"):
-            self.agent.outside.switch(str(item["id"]), fork=character == "f")
+        elif key == "tab":
+            self._sort = (self._sort + 1) % len(SORTS)
+            self._filter()
+        elif key == "escape" and self._found:
+            self._found = ""
+            self._filter()
+        elif item is not None and (key == "enter" or character in ("f", "r", "x")):
+            self._press_item(item, "enter" if key == "enter" else character)
         else:
             return False
         return True
+
+    def _press_item(self, item: Entry, act: str) -> None:
+        name, own = str(item["id"]), self.agent.session.session_id
+        if act == "f":
+            self.agent.outside.switch(name, fork=True)
+        elif act == "r":
+            self._naming = one_line(str(item.get("title") or ""))
+        elif act == "x" and name == own:
+            self.say("this session is open here; leave it first")
+        elif act == "x":
+            self._deleting = name
+            self.say(f"delete {name} and its output for good? x again · Esc")
+        elif name == own:
+            self.close()
+        elif item.get("live"):
+            self.say(f"{name} is {ELSEWHERE}; f continues a copy")
+        else:
+            self.agent.outside.switch(name)
+
+    async def _delete(self, name: str) -> None:
+        await self._fetch(remove=name)
+        if not any(each.get("id") == name for each in self._all):
+            self.say(f"{name} is deleted")

@@ -88,6 +88,7 @@ class View(Screen[None]):
         self._finding: str | None = None
         self._found = ""
         self._said = ""
+        self._is_closed = False
 
     def compose(self) -> ComposeResult:
         yield self.head
@@ -169,6 +170,9 @@ class View(Screen[None]):
     def on_key(self, event: events.Key) -> None:
         event.stop()
         event.prevent_default()
+        if self._is_closed:  # typed before the view was gone: it belongs to the draft
+            self.agent.editor.post_message(events.Key(event.key, event.character))
+            return
         self._said = ""
         if self._finding is not None:
             self._find_key(event)
@@ -193,6 +197,7 @@ class View(Screen[None]):
 
     def close(self) -> None:
         """Back to the session."""
+        self._is_closed = True
         self.dismiss(None)
 
     def scroll(self, act: str) -> None:
