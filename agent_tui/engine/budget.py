@@ -90,36 +90,27 @@ class Budget:
             return None
         return limit - min(GRACE_RESERVE_S, limit / 10) - self.spent.active_s - self.active_s
 
+    def used(self, name: str) -> float:
+        """How much of a limit is used, in its unit; names as in `limits`."""
+        spent = self.spent
+        return {
+            "turns": spent.turns,
+            "tools": spent.tool_calls,
+            "time": spent.active_s + self.active_s,
+            "tokens": spent.tokens,
+            "cost": spent.cost_usd or 0.0,
+        }[name]
+
     def warnings(self) -> Iterator[tuple[str, str]]:
-        """Key and line of each limit that is four fifths used."""
-        limits, spent = self.limits, self.spent
-        used: list[tuple[str, float, float | None, str]] = [
-            ("turns", spent.turns, limits.max_turns, f"{spent.turns} of {limits.max_turns} turns used"),
-            (
-                "tools",
-                spent.tool_calls,
-                limits.max_tool_calls,
-                f"{spent.tool_calls} of {limits.max_tool_calls} tool calls used",
-            ),
-            (
-                "time",
-                spent.active_s + self.active_s,
-                limits.timeout_s,
-                f"{spent.active_s + self.active_s:.0f} s of {limits.timeout_s or 0:.0f} s used",
-            ),
-            (
-                "tokens",
-                spent.tokens,
-                limits.max_tokens,
-                f"{spent.tokens:,} of {limits.max_tokens or 0:,} tokens used",
-            ),
-            (
-                "cost",
-                spent.cost_usd or 0.0,
-                limits.max_cost_usd,
-                f"${spent.cost_usd or 0:.2f} of ${limits.max_cost_usd or 0:.2f} used",
-            ),
-        ]
-        for name, value, limit, line in used:
-            if limit is not None and value >= WARN_SHARE * limit:
-                yield f"budget.{name}", f"{name}: {line}"
+        """Key and line of each limit that is four fifths used; a raised limit has a key of its own."""
+        limits = self.limits
+        lines = (
+            ("turns", limits.max_turns, "{:.0f} of {:.0f} turns used"),
+            ("tools", limits.max_tool_calls, "{:.0f} of {:.0f} tool calls used"),
+            ("time", limits.timeout_s, "{:.0f} s of {:.0f} s used"),
+            ("tokens", limits.max_tokens, "{:,.0f} of {:,.0f} tokens used"),
+            ("cost", limits.max_cost_usd, "${:.2f} of ${:.2f} used"),
+        )
+        for name, limit, line in lines:
+            if limit is not None and self.used(name) >= WARN_SHARE * limit:
+                yield f"budget.{name}.{limit:.15g}", f"{name}: {line.format(self.used(name), limit)}"

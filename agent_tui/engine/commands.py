@@ -44,7 +44,8 @@ class Decide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Answer a question: `QuestionAnswered`; None leaves it without an answer."""
+    """Answer a question: `QuestionAnswered`, with `SettingChanged` where it raises a limit, or
+    `Refused` when it is no amount above what is used; None leaves it without an answer."""
 
     question_id: str
     text: str | None

@@ -6,10 +6,12 @@ from agent_tui.engine.commands import Answer, Decide, Settle
 from agent_tui.engine.events import (
     ApprovalAsked,
     ApprovalDecided,
+    Body,
     LostResultAsked,
     QuestionAnswered,
     QuestionAsked,
 )
+from agent_tui.engine.raising import problem_with, raised_by
 from agent_tui.engine.resume import Recovery
 from agent_tui.engine.session import Session
 from agent_tui.engine.types import Decision
@@ -60,10 +62,15 @@ class Desk:
     async def answer(self, body: Answer, cause: str) -> str:
         """Answer a question."""
         open_ones = self._session.fold.questions
-        if not isinstance(open_ones.get(body.question_id), QuestionAsked):
+        asked = open_ones.get(body.question_id)
+        if not isinstance(asked, QuestionAsked):
             return "this question was answered already"
-        answered = QuestionAnswered(question_id=body.question_id, text=body.text)
-        await self._session.commit(answered, cause=cause)
+        parts: list[Body] = [QuestionAnswered(question_id=body.question_id, text=body.text)]
+        if asked.limit is not None and body.text is not None:
+            if problem := problem_with(asked.limit, body.text):
+                return problem
+            parts += raised_by(asked.limit, body.text)
+        await self._session.commit(*parts, cause=cause)
         self._waits.give(body.question_id, body.text)
         return ""
 

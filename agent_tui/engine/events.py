@@ -20,6 +20,7 @@ from agent_tui.engine.call_events import (
     CallStarted,
     CheckpointTaken,
     GrantRemoved,
+    LimitFacts,
     LostResultAsked,
     QuestionAnswered,
     QuestionAsked,
@@ -59,6 +60,7 @@ __all__ = [
     "InputEdited",
     "InputReturned",
     "Inspected",
+    "LimitFacts",
     "LostResultAsked",
     "NoticeRaised",
     "PlanChanged",
@@ -134,7 +136,7 @@ class NoticeRaised:
     text: str
     level: Literal["info", "warning", "error"] = "info"
     to_model: bool = False
-    key: str = ""  # names a notice that is raised once, such as "budget.turns"
+    key: str = ""  # names a notice that is raised once, such as "budget.turns.200"
 
 
 # --- input -------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The view of a session and the request made of it: the same for a turn, `/context` and `debug request`."""
 
 from agent_tui.engine.budget import Budget
+from agent_tui.engine.limits import limits_of
 from agent_tui.engine.prepare import tool_schemas
 from agent_tui.engine.scope import Scope
 from agent_tui.models.base import ModelRequest
@@ -51,4 +52,5 @@ def budget_of(scope: Scope, requests: int = 0) -> Budget:
     """The limits as they stand now."""
     fold = scope.session.fold
     active_s = fold.active_s(scope.session.clock.now()) if fold.is_running else 0.0
-    return Budget(limits=scope.config.budgets, spent=fold.spent, active_s=active_s, requests=requests)
+    limits = limits_of(scope.config.budgets, fold.settings)
+    return Budget(limits=limits, spent=fold.spent, active_s=active_s, requests=requests)

@@ -1,6 +1,7 @@
 """The one last request after a limit: what was done, what is unverified, what comes next (design d.3)."""
 
 from agent_tui.engine.batch import answer_all
+from agent_tui.engine.framing import budget_of
 from agent_tui.engine.report import summary
 from agent_tui.engine.response import Responder
 from agent_tui.engine.scope import Scope
@@ -37,7 +38,7 @@ async def last_words(scope: Scope, responder: Responder, reason: EndReason) -> s
 
 def _timeout_s(scope: Scope, reason: EndReason) -> float:
     """After a time limit only what was kept for this call is left."""
-    limit = scope.config.budgets.timeout_s
+    limit = budget_of(scope).limits.timeout_s
     if reason is not EndReason.BUDGET_TIME or limit is None:
         return TIMEOUT_S
     return min(TIMEOUT_S, max(0.5, min(15.0, limit / 10)))

@@ -27,8 +27,10 @@ from agent_tui.engine.framing import budget_of
 from agent_tui.engine.grace import ENDS_WITH_GRACE, last_words
 from agent_tui.engine.guidance import guide
 from agent_tui.engine.inbox import deliver, delivery, next_turn
+from agent_tui.engine.planning import plan_notice
 from agent_tui.engine.prepare import Prepared, ended, prepare
 from agent_tui.engine.progress import LAST_STRIKE
+from agent_tui.engine.raising import may_go_on
 from agent_tui.engine.response import Responder, Response
 from agent_tui.engine.resume import Recovery
 from agent_tui.engine.scope import Scope
@@ -77,9 +79,13 @@ class Turn:
             while True:
                 self._scope.stop.check()
                 reason = await self._step()
-                if reason is not None:
-                    await self._last_words(reason)
-                    return reason
+                if reason is None:
+                    continue
+                if await may_go_on(self._scope, reason):
+                    self._error = ""
+                    continue
+                await self._last_words(reason)
+                return reason
         except StoppedError:
             return EndReason.INTERRUPTED
         except RecordsError as error:
@@ -129,7 +135,8 @@ class Turn:
             TaskChanged(task_id=task_id, status=TaskStatus.RUNNING),
             TurnStarted(task_id=task_id, run_id=f"{self._session.id}.{fold.runs + 1}", attempt=attempt),
             *delivery(self._session, messages, fold.steps + 1),
-            *self._terminals_notice(len(messages)),
+            *(notices := self._terminals_notice(len(messages))),
+            *(plan_notice(self._scope, len(messages) + len(notices)) if messages else ()),
         ]
 
     def _terminals_notice(self, ahead: int) -> list[NoticeItem]:

@@ -11,6 +11,8 @@ from agent_tui.engine import inbox
 from agent_tui.engine.events import (
     CallEnded,
     LostResultAsked,
+    QuestionAnswered,
+    QuestionAsked,
     TaskChanged,
     TurnEnded,
 )
@@ -33,6 +35,11 @@ def crash_parts(session: Session) -> list[Part]:
     """What is to be stored of the end that the earlier process could not store itself."""
     fold = session.fold
     parts: list[Part] = [*inbox.returns(session, CRASH)]
+    parts += [
+        QuestionAnswered(question_id=one.question_id, text=None)  # the run asks again where it has to
+        for one in fold.questions.values()
+        if isinstance(one, QuestionAsked) and not one.call_id
+    ]
     live = [terminal for terminal in fold.terminals.values() if terminal.state == "live"]
     parts += [replace(terminal, state="lost") for terminal in live]
     if live:

@@ -27,7 +27,9 @@ def read(path: str, usage: Usage | None = None) -> Any:
 
 async def test_the_turn_limit_allows_exactly_so_many_requests_and_one_grace_call(tmp_path: Path) -> None:
     script = [read(f"/{number}") for number in range(3)]
-    async with engine(tmp_path, *script, text("so far"), budgets=Budgets(max_turns=3)) as run:
+    async with engine(
+        tmp_path, *script, text("so far"), budgets=Budgets(max_turns=3), interactive=False
+    ) as run:
         ended = await run_to_end(run)
     assert (ended.reason, ended.exit_code, ended.text) == (EndReason.BUDGET_TURNS, 3, "so far")
     choices = [(request.tool_choice, request.max_output_tokens) for request in run.model.requests]
@@ -38,7 +40,9 @@ async def test_the_turn_limit_allows_exactly_so_many_requests_and_one_grace_call
 async def test_a_batch_over_the_tool_limit_runs_nothing(tmp_path: Path) -> None:
     batch = [("read_file", {"path": f"/{number}"}) for number in range(3)]
     budgets = Budgets(max_tool_calls=4)
-    async with engine(tmp_path, calls(*batch), calls(*batch), text("over"), budgets=budgets) as run:
+    async with engine(
+        tmp_path, calls(*batch), calls(*batch), text("over"), budgets=budgets, interactive=False
+    ) as run:
         ended = await run_to_end(run)
     assert ended.reason is EndReason.BUDGET_TOOLS
     assert len(run.toolbox.ran) == 3
@@ -54,14 +58,14 @@ async def test_calls_that_do_not_run_are_not_counted(tmp_path: Path) -> None:
 
 
 async def test_a_request_that_could_pass_the_token_limit_is_not_sent(tmp_path: Path) -> None:
-    async with engine(tmp_path, text("grace"), budgets=Budgets(max_tokens=1000)) as run:
+    async with engine(tmp_path, text("grace"), budgets=Budgets(max_tokens=1000), interactive=False) as run:
         ended = await run_to_end(run)
     assert ended.reason is EndReason.BUDGET_TOKENS
     assert [request.tool_choice for request in run.model.requests] == ["none"]
 
 
 async def test_a_cost_limit_with_an_unknown_price_stops_before_the_first_request(tmp_path: Path) -> None:
-    async with engine(tmp_path, budgets=Budgets(max_cost_usd=1.0)) as run:
+    async with engine(tmp_path, budgets=Budgets(max_cost_usd=1.0), interactive=False) as run:
         ended = await run_to_end(run)
     assert (ended.reason, run.model.requests) == (EndReason.COST_UNKNOWN, [])
 
@@ -76,7 +80,7 @@ async def test_a_cost_limit_ends_without_a_grace_call(tmp_path: Path) -> None:
         price_output=10.0,
     )
     dear = read("/a", Usage(input_tokens=90_000, output_tokens=10))
-    async with engine(tmp_path, dear, info=info, budgets=Budgets(max_cost_usd=0.9)) as run:
+    async with engine(tmp_path, dear, info=info, budgets=Budgets(max_cost_usd=0.9), interactive=False) as run:
         ended = await run_to_end(run)
     assert ended.reason is EndReason.BUDGET_COST
     assert ended.cost_usd == pytest.approx(0.9001)
@@ -88,7 +92,7 @@ async def test_four_fifths_of_a_limit_are_said_once_to_person_and_model(tmp_path
     async with engine(tmp_path, *script, text("done"), budgets=Budgets(max_turns=10)) as run:
         ended = await run_to_end(run)
     assert ended.reason is EndReason.COMPLETED
-    notices = [body.text for body in run.bodies(NoticeRaised) if body.key == "budget.turns"]
+    notices = [body.text for body in run.bodies(NoticeRaised) if body.key == "budget.turns.10"]
     assert notices == ["turns: 8 of 10 turns used"]
     told = [item.text for item in run.session.fold.log if isinstance(item, NoticeItem)]
     assert told == ["Limits: turns: 8 of 10 turns used"]
@@ -143,7 +147,12 @@ async def test_a_model_that_stalls_ends_with_the_time_limit(tmp_path: Path) -> N
 
     stalled = [TextDelta(text="thinking", offset=0), hang]
     async with engine(
-        tmp_path, stalled, text("ran out"), budgets=Budgets(timeout_s=0.5), clock=RealClock()
+        tmp_path,
+        stalled,
+        text("ran out"),
+        budgets=Budgets(timeout_s=0.5),
+        clock=RealClock(),
+        interactive=False,
     ) as run:
         ended = await run_to_end(run)
     assert (ended.reason, ended.text) == (EndReason.BUDGET_TIME, "ran out")

@@ -94,7 +94,8 @@ async def answer_everything(run: Engine, rng: random.Random) -> None:
                 run.send(Decide(approval_id=body.approval_id, decision=decision, digest=body.digest))
             elif isinstance(body, QuestionAsked) and body.question_id not in done:
                 done.add(body.question_id)
-                run.send(Answer(question_id=body.question_id, text=rng.choice((None, "stop", "this"))))
+                words = (None, "stop", "none") if body.limit else (None, "stop", "this")
+                run.send(Answer(question_id=body.question_id, text=rng.choice(words)))
         run._changed.clear()
         await run._changed.wait()
 
