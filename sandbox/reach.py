@@ -1,13 +1,15 @@
 """Becomes a command that can open nothing but what lies below one directory, and the system's programs.
 
-`python -I reach.py FD COMMAND …`: FD is that directory, open; it becomes the working directory. Unlike
-a check of each path it holds for links that take the place of a directory while the command walks.
+`python -I reach.py PARENT FD COMMAND …`: FD is that directory, open; it becomes the working directory.
+Unlike a check of each path it holds for links that take the place of a directory while the command
+walks. The command is killed when its parent, of process id PARENT, dies (prctl(2), PR_SET_PDEATHSIG).
 Exit code 126 where the kernel has no Landlock (Linux 5.13; linux/landlock.h), 127 where the command
 cannot be started: it has not run then.
 """
 
 import ctypes
 import os
+import signal
 import stat
 import sys
 from contextlib import suppress
@@ -15,7 +17,7 @@ from contextlib import suppress
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same numbers on every architecture
 _PATH_BENEATH = 1
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
-_PR_SET_NO_NEW_PRIVS = 38
+_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 _SYSTEM = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/opt", "/nix", "/snap", "/etc/ld.so.cache")
 NO_LANDLOCK, NOT_STARTED = 126, 127
 
@@ -26,7 +28,10 @@ class _Rule(ctypes.Structure):
 
 def main() -> None:
     """Confine this process and become the command."""
-    root, command = int(sys.argv[1]), sys.argv[2:]
+    parent, root, command = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it died before that
+        return
     try:
         os.fchdir(root)
         confine(root, command[0])

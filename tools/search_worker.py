@@ -1,24 +1,31 @@
 """Searches files with Python's regular expressions; a process of its own, because a bad pattern can
 hang one for ever. Standard library only, started with `python -I`; talks JSON lines like `rg --json`.
 
-Arguments: the descriptor of the directory, and a JSON object with `pattern`, `ignore_case`, `context`.
+Arguments: the process id of the parent, with which it dies; the descriptor of the directory; a JSON
+object with `pattern`, `ignore_case`, `context`.
 Paths relative to the directory come on standard input, each ended by NUL; no link in one is followed.
 Exit code 2 when something could not be read; standard error names it, as ripgrep does.
 """
 
 import base64
+import ctypes
 import json
 import os
 import re
+import signal
 import stat
 import sys
 
+_PR_SET_PDEATHSIG = 1  # prctl(2)
 _MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
 
 def main() -> int:
     """Search every file and write what was found."""
-    root, wanted = int(sys.argv[1]), json.loads(sys.argv[2])
+    parent, root, wanted = int(sys.argv[1]), int(sys.argv[2]), json.loads(sys.argv[3])
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it died before that
+        return 1
     pattern = re.compile(wanted["pattern"], re.IGNORECASE if wanted["ignore_case"] else 0)
     code = 0
     for name in sys.stdin.buffer.read().split(b"\0"):

@@ -136,12 +136,13 @@ async def _plan(query: Query, ripgrep: str | None, root: int) -> tuple[list[str]
     if ripgrep and not _PYTHON_ONLY.search(query.pattern):
         accepted = await _accepts(ripgrep, query.pattern)
         if accepted:
-            return [sys.executable, "-I", _REACH, str(root), *_ripgrep(ripgrep, query)], b""
+            return [sys.executable, "-I", _REACH, str(os.getpid()), str(root), *_ripgrep(ripgrep, query)], b""
     if problem:
         raise SearchError(f"the pattern is no regular expression: {problem}; set `literal` for plain text")
     names = await in_thread(lambda: _files(query), abandon=True, timeout_s=TIME_LIMIT_S)
     wanted = {"pattern": query.pattern, "ignore_case": query.ignore_case, "context": query.context}
-    return [sys.executable, "-I", _WORKER, str(root), json.dumps(wanted)], b"\0".join(names)
+    worker = [sys.executable, "-I", _WORKER, str(os.getpid()), str(root)]
+    return [*worker, json.dumps(wanted)], b"\0".join(names)
 
 
 def _fault(pattern: str) -> str:

@@ -3,13 +3,17 @@
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
+from tests.e2e.running import processes_with
 from tests.tools.room import Room
 from tools.searching import Hit, Query, SearchError, search
 from tools.types import CallClass, OutcomeStatus
@@ -191,3 +195,49 @@ async def test_the_tool_speaks_in_paths_of_the_workspace(room: Room) -> None:
     assert re.match(r"src/a\.py:2: \[\d+ characters\] … y+ f\(2\)$", lines[2])
     assert (await room.call("search_files", pattern="f", path="no")).status is OutcomeStatus.FAILED
     assert "line end" in room.check("search_files", pattern="a\nb")
+
+
+@pytest.mark.parametrize("searcher", ["ripgrep", "own"])
+def test_a_search_dies_with_the_program_whatever_hangs_in_it(tmp_path: Path, searcher: str) -> None:
+    """A ripgrep that waits, and a pattern that takes our own for ever."""
+    place = tmp_path / f"hangs-{os.getpid()}-{searcher}"
+    place.mkdir()
+    (place / "a.txt").write_text("a" * 100)
+    waiting = tmp_path / "rg"
+    waiting.write_text(f'#!/bin/sh\n[ "$1" = --no-config ] && exit\nexec tail -f /dev/null {place}\n')
+    waiting.chmod(0o755)
+    code = (
+        "import asyncio; from pathlib import Path; from tools.searching import Query, search\n"
+        "async def main():\n"
+        f"    query = Query(pattern='(a|aa)+{place.name}', directory=Path({str(place)!r}))\n"
+        f"    async for _ in search(query, {str(waiting) if searcher == 'ripgrep' else None!r}): pass\n"
+        "asyncio.run(main())\n"
+    )
+    root = Path(__file__).parents[2]
+    program = subprocess.Popen([sys.executable, "-c", code], cwd=root)
+
+    def searching() -> list[int]:
+        return [pid for pid in processes_with(place.name) if pid != program.pid]
+
+    wait_for(searching)
+    program.kill()
+    program.wait()
+    wait_for(lambda: not searching())
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 8
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+async def test_a_ripgrep_configuration_of_anybody_means_nothing(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.write("a.txt", "needle\n")
+    room.write(".ripgreprc", "--invert-match\n")
+    monkeypatch.setenv("RIPGREP_CONFIG_PATH", str(room.workspace / ".ripgreprc"))
+    outcome = await room.call("search_files", pattern="needle")
+    assert "a.txt:1: needle" in outcome.text
+    assert outcome.data["matches"] == 1
