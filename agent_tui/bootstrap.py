@@ -305,7 +305,7 @@ def _ports(
 
     assert config.model is not None
     model = _open_model(config.model, start.settings, stack, ahead=True)
-    summariser, problem = _summariser(start, config, model, model_of)
+    roles = _Roles(start, model, model_of)
     fallback, unusable = _fallback(start, config)
     if maps.is_possible:
         stack.callback(asyncio.create_task(maps.warm()).cancel)
@@ -329,7 +329,9 @@ def _ports(
         gate=SessionGate(config, sandbox_available=found.available, now=time.time),
         retry=delay_before_retry,
         instructions=lambda: project_text(config, maps.section if config.repo_map else None),
-        summariser=summariser,
+        summariser=roles.summariser,
+        fast=roles.fast,
+        planner=roles.planner,
         choose_model=lambda name: model_of(choose(name, start.settings, os.environ)),
         fallback=fallback,
         falls_back=falls_back,
@@ -341,20 +343,30 @@ def _ports(
         branch=lambda: git_branch(config.workspace),
         nested_instructions=lambda paths: nested_instructions(config, paths),
     )
-    return ports, (*((problem,) if problem else ()), *unusable)
+    return ports, (*roles.problems, *unusable)
 
 
-def _summariser(
-    start: Start, config: Config, main: Model, model_of: Callable[[ModelChoice], Model]
-) -> tuple[Model | None, str]:
-    """The model that sums up what compaction hides, and why there is none where one was wanted."""
-    name = config.summary_model
-    if name is None or name == "main":
-        return (main if name else None), ""
-    try:
-        return model_of(choose(name, start.settings, os.environ)), ""
-    except AgentError as error:
-        return None, f"`summary_model` is not used: {error}"
+class _Roles:
+    """The models beside the chosen one; what cannot be had is a problem to be told, and is done without."""
+
+    def __init__(self, start: Start, main: Model, model_of: Callable[[ModelChoice], Model]) -> None:
+        self.problems: list[str] = []
+        self._start = start
+        self._model_of = model_of
+        config = start.config
+        self.fast = self._opened("fast_model", config.fast_model)
+        self.planner = self._opened("planner_model", config.planner_model)
+        own = config.summary_model == "main"
+        self.summariser = main if own else self._opened("summary_model", config.summary_model) or self.fast
+
+    def _opened(self, role: str, name: str | None) -> Model | None:
+        if not name:
+            return None
+        try:
+            return self._model_of(choose(name, self._start.settings, os.environ))
+        except AgentError as error:
+            self.problems.append(f"`{role}` is not used: {error}")
+            return None
 
 
 def _fallback(start: Start, config: Config) -> tuple[tuple[str, ...], list[str]]:

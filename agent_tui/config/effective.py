@@ -36,7 +36,9 @@ def build(settings: Settings, environ: Mapping[str, str], *, interactive: bool) 
         output_schema=_output_schema(settings),
         on_lost_result=_lost_result(settings),
         answers=settings.items("answer"),
+        fast_model=settings.text("fast_model"),
         summary_model=settings.text("summary_model"),
+        planner_model=settings.text("planner_model"),
         fallback=settings.items("fallback"),
         repo_map=settings.flag("repo_map"),
         interface=_interface(settings),
@@ -110,9 +112,23 @@ def _output_schema(settings: Settings) -> str | None:
         raise UsageError(f"--output-schema: `{name}` is not UTF-8 text") from error
     except ValueError as error:
         raise UsageError(f"--output-schema: `{name}` is not JSON: {error}") from error
-    if not isinstance(schema, dict | bool):
-        raise UsageError(f"--output-schema: `{name}` is no JSON Schema; it must be an object")
+    problem = _schema_problem(schema)
+    if problem:
+        raise UsageError(f"--output-schema: `{name}` is no JSON Schema: {problem}")
     return text
+
+
+def _schema_problem(schema: object) -> str:
+    if not isinstance(schema, dict | bool):
+        return "it must be an object"
+
+    from jsonschema import Draft202012Validator, SchemaError
+
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        return f"at `{error.json_path}`: {error.message.splitlines()[0]}"
+    return ""
 
 
 def _interface(settings: Settings) -> Mapping[str, str]:

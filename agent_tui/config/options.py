@@ -218,9 +218,21 @@ SETTINGS: tuple[Option, ...] = (
         help="steps without progress before a run ends; 0 for no limit",
     ),
     _setting(
+        "fast_model",
+        metavar="PROVIDER/MODEL",
+        help="cheap model for small work: titles of sessions, and summaries unless `summary_model` is set",
+        unset="none",
+    ),
+    _setting(
         "summary_model",
         metavar="PROVIDER/MODEL",
-        help="model that sums up what compaction hides, `main` for the one in use; none by default",
+        help="model that sums up what compaction hides, `main` for the one in use",
+        unset="`fast_model`",
+    ),
+    _setting(
+        "planner_model",
+        metavar="PROVIDER/MODEL",
+        help="strong model that answers until a task has a plan, which the model in use carries out",
         unset="none",
     ),
     _setting(

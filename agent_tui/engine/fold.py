@@ -137,6 +137,7 @@ class Fold:
         self.grants: list[tuple[ApprovalAsked, ApprovalDecided]] = []  # session grants still valid
         self.questions: dict[str, QuestionAsked | LostResultAsked] = {}  # open ones
         self.plan: PlanChanged | None = None
+        self.is_planned = False  # the task at hand has a plan, or changed something without one
         self.guard = Guard()
         self.project = ""  # instructions of the project as of the newest epoch
         self.terminals: dict[str, TerminalChanged] = {}
@@ -230,6 +231,7 @@ class Fold:
                     self.task_id = body.task_id
                     self.spent.new_task()
                     self.costs.new_turn()
+                    self.is_planned = False
                     self.progress = Progress()
                     self.trees.clear()
             case TurnStarted():
@@ -301,6 +303,7 @@ class Fold:
             self.unavailable = 0
         self.guard = self.guard.after_call(body.call_id, self.facts[body.call_id].key)
         if self.run is not None and body.changes:
+            self.is_planned = True
             self.run.changes = merge_changes((*self.run.changes, *body.changes))
 
     def _note_check(self, fact: CallFact) -> None:
@@ -377,7 +380,7 @@ class Fold:
             case NoticeRaised() if body.key:
                 self.notices.add(body.key)
             case PlanChanged():
-                self.plan = body
+                self.plan, self.is_planned = body, True
             case CheckpointTaken():
                 self._note_checkpoint(body.checkpoint)
             case ProgressJudged():

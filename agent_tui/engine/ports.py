@@ -237,6 +237,8 @@ class Ports:
         None  # for compaction, `model` itself where that is meant; None: the ledger alone
     )
     summary_timeout_s: float = 60.0
+    fast: Model | None = None  # for small work beside the conversation; None: it is not done
+    planner: Model | None = None  # answers until a task has a plan
     choose_model: Callable[[str], Model] | None = None  # by `PROVIDER/MODEL`; raises AgentError
     fallback: tuple[str, ...] = ()  # `PROVIDER/MODEL` of those that take over, in order
     falls_back: Callable[[ModelError], bool] = _never  # whether a failure lets another model take over

@@ -9,6 +9,7 @@ from agent_tui.engine.events import Body, NoticeRaised, ResponseEnded, StatusCha
 from agent_tui.engine.fold import step_number
 from agent_tui.engine.framing import budget_of, request_of, view_of, window_of
 from agent_tui.engine.inbox import deliver
+from agent_tui.engine.planning import hand_over
 from agent_tui.engine.prepare import Prepared, prepare_part, proposals, refuse_cut, refuse_repeated
 from agent_tui.engine.progress import call_fingerprint
 from agent_tui.engine.request import ModelCall, Steered
@@ -63,6 +64,7 @@ class Responder:
         over = budget_of(self._scope, self._requests).over()
         if over is not None:
             return over
+        await hand_over(self._scope)
         step_id = await self._begin_step()
         call = ModelCall(self._scope, step_id, self._time_left)
         self._compactor.new_request()

@@ -54,6 +54,7 @@ from agent_tui.engine.settings import SettingError, apply, change
 from agent_tui.engine.snapshots import Snapshots
 from agent_tui.engine.standby import Relay
 from agent_tui.engine.stop import Stop, StoppedError
+from agent_tui.engine.title import give_title, wants_title
 from agent_tui.engine.types import Config, InputKind, SandboxStatus, TaskStatus
 from agent_tui.engine.undo import redo, roll_back
 from agent_tui.engine.waits import Waits
@@ -239,13 +240,15 @@ class EngineRuntime:
             self._stop = Stop()
             await Turn(self._scope(), self._recovery, wake=self._wake).run()
             self._return_to_chosen_model()
+            if wants_title(self._scope()):
+                self._aside(give_title(self._scope()))
             paused = self._session.fold.task_status is TaskStatus.PAUSED
             if paused and not self._stop.now.is_set():
                 await inbox.give_back(self._session, "the run stopped")
             self._session.show(StatusChanged(activity="", branch=self._ports.branch()))
 
     def _return_to_chosen_model(self) -> None:
-        if self._relay.has_changed:
+        if self._relay.has_changed or self._relay.is_planning:
             self._relay = Relay(self._ports)
             self._meter = Meter()
             self._recall_sizes()

@@ -1,7 +1,7 @@
-"""The model of a turn: the chosen one, and after failures that allow it the next one configured.
+"""The model of a turn: the planner where there is one, the chosen one, and after failures the next one.
 
 A model that took over answers until the end of the run: going back at each step would repeat the
-failure, and every change of model costs the provider's cache. The next run begins with the chosen one.
+failure, and every change of model costs the provider's cache. The next run begins anew.
 """
 
 from collections import deque
@@ -17,7 +17,9 @@ class Relay:
     """Stands where a model stands; `ports` are those of the session with the relay as their model."""
 
     def __init__(self, ports: Ports) -> None:
-        self._model: Model = ports.model
+        self._main: Model = ports.model
+        planner = ports.planner or ports.model
+        self._model: Model = ports.model if planner.info.name == ports.model.info.name else planner
         self._choose = ports.choose_model
         self._waiting = deque(name for name in ports.fallback if name != ports.model.info.name)
         self.has_changed = False
@@ -28,6 +30,15 @@ class Relay:
     def info(self) -> ModelInfo:
         """Of the model that answers now."""
         return self._model.info
+
+    @property
+    def is_planning(self) -> bool:
+        """The planner answers."""
+        return self._model is not self._main and not self.has_changed
+
+    def hand_over(self) -> None:
+        """Let the chosen model answer after the planner."""
+        self._model, self.has_changed = self._main, True
 
     def stream(self, request: ModelRequest) -> AsyncIterator[StreamPart]:
         """See `base.Model`."""
@@ -40,6 +51,9 @@ class Relay:
     def advance(self) -> tuple[bool, tuple[str, ...]]:
         """Let the next model answer, each once; whether there was one, and why others cannot."""
         problems: list[str] = []
+        if self.is_planning:
+            self.hand_over()
+            return True, ()
         while self._waiting and self._choose is not None:
             name = self._waiting.popleft()
             try:

@@ -73,7 +73,9 @@ class Config:
     output_schema: str | None = None  # JSON Schema text
     on_lost_result: Literal["report", "rollback", "stop"] = "report"
     answers: tuple[str, ...] = ()
-    summary_model: str | None = None  # `PROVIDER/MODEL` or `main`; None: compaction keeps the ledger alone
+    fast_model: str | None = None  # `PROVIDER/MODEL`; None: no titles are written
+    summary_model: str | None = None  # `PROVIDER/MODEL` or `main`; None: `fast_model`, or the ledger alone
+    planner_model: str | None = None  # `PROVIDER/MODEL`; None: the model plans for itself
     fallback: tuple[str, ...] = ()  # `PROVIDER/MODEL` of those that take over, in order
     repo_map: bool = False  # a map of the project in the project text
     interface: Mapping[str, str] = field(default_factory=dict)  # theme, glyphs, motion, mouse …

@@ -1,0 +1,37 @@
+"""A task is planned by one model and carried out by another (requirement 112), where a planner is set.
+
+The planner answers until the task has a plan or a change; then the chosen model goes on. The change of
+model costs the cache once a task, and no reasoning of the one is sent to the other.
+"""
+
+from agent_tui.engine.events import NoticeRaised, StatusChanged
+from agent_tui.engine.scope import Scope
+from context.items import NoticeItem
+
+PLAN = (
+    "You plan this task. Read what you need; where something is to be done, store the plan with "
+    "`update_plan` and change nothing: another model carries it out. A question you answer yourself"
+)
+CARRY_OUT = "The plan is stored; from here on you carry it out"
+
+
+def plan_notice(scope: Scope, ahead: int) -> list[NoticeItem]:
+    """What the planner is told at the start of a task."""
+    if not scope.relay.is_planning:
+        return []
+    return [NoticeItem(id=scope.session.item_id("n", ahead=ahead), text=PLAN)]
+
+
+async def hand_over(scope: Scope) -> None:
+    """Before a request: let the chosen model go on once there is something to carry out."""
+    relay = scope.relay
+    if not relay.is_planning:
+        return
+    if scope.session.fold.is_planned:
+        planner = relay.info.name
+        relay.hand_over()
+        scope.meter.forget()
+        notice = NoticeItem(id=scope.session.item_id("n"), text=CARRY_OUT)
+        told = NoticeRaised(text=f"`{planner}` has planned; `{relay.info.name}` carries it out")
+        await scope.session.commit(notice, told)
+    scope.session.show(StatusChanged(model=relay.info.name, context_window=relay.info.context_window))
