@@ -142,6 +142,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "openai": ("agent_tui.models",),
     "anthropic": ("agent_tui.models",),
     "httpx2": ("agent_tui.models",),
+    "anyio": ("agent_tui.models",),  # the loop's side of it, imported ahead
     "keyring": ("agent_tui.models",),
     "git": ("checkpoints",),
     "aiosqlite": ("checkpoints",),
