@@ -239,6 +239,8 @@ class AgentApp(App[int], inherit_bindings=False):
 
     def _apply(self, event: events.Event) -> None:
         self.feed.apply(event)
+        if self.guardian is not None and self.session.session_id and not self.config.ephemeral:
+            self.guardian.name(self.session.session_id)
         if not self._flush_due:
             self._flush_due = True
             delay = STREAM_S if isinstance(event.body, _STREAMED) else EVENT_S

@@ -1,8 +1,9 @@
 """Puts the terminal back when this process is killed without a chance to: a waiting `sh` beside it.
 
-The shell holds the read end of a pipe. A line means that all was restored; an end without a line
-means that nobody did it. It is in a session of its own, so that no signal to ours reaches it, and
-changes the line settings through a descriptor it was given.
+The shell holds the read end of a pipe. The line `restored` means that all was restored; an end without
+it means that nobody did it. Another line names the session, for the words it leaves. It is in a session
+of its own, so that no signal to ours reaches it, and changes the line settings through a descriptor it
+was given.
 """
 
 import contextlib
@@ -13,10 +14,14 @@ import sys
 from agent_tui.tui.driver import RESET, stty_state
 
 _SCRIPT = """
-read -r word; [ "$word" = restored ] && exit 0
-printf "%b" "$1" >&3; stty "$2" <&3; printf "%s\\n" "$3" >&3
+kept=""
+while read -r word; do
+    [ "$word" = restored ] && exit 0
+    kept="  continue   agent-tui resume $word\\n"
+done
+printf "%b" "$1" >&3; stty "$2" <&3; printf "%s\\n%b" "$3" "$kept" >&3
 """
-_WORDS = "agent-tui was killed; the terminal is restored, the session was kept"
+_WORDS = "agent-tui was killed; the terminal is restored"
 
 
 class Guardian:
@@ -26,6 +31,7 @@ class Guardian:
         self._state = stty_state(descriptor)
         self._terminal = descriptor
         self._process: subprocess.Popen[bytes] | None = None
+        self._named = ""
 
     def watch(self) -> None:
         """Start it; without `sh` there is none."""
@@ -54,6 +60,15 @@ class Guardian:
             print(f"agent-tui: no guardian for the terminal: {error}", file=sys.__stderr__)
         finally:
             os.close(terminal)
+
+    def name(self, session_id: str) -> None:
+        """The session that can be resumed if this process is killed."""
+        if self._process is None or self._process.stdin is None or session_id == self._named:
+            return
+        self._named = session_id
+        with contextlib.suppress(OSError):  # it was killed itself; nothing is lost but its words
+            self._process.stdin.write(f"{session_id}\n".encode())
+            self._process.stdin.flush()
 
     def dismiss(self) -> None:
         """All is restored."""

@@ -166,6 +166,7 @@ def test_the_guardian_restores_after_kill_9(begin: Starts) -> None:
     tty.signal(signal.SIGKILL)
     tty.wait()
     tty.until("the terminal is restored")
+    tty.until("continue   agent-tui resume 7f3a")
     restored(tty)
 
 
