@@ -43,9 +43,9 @@ class Outside:
             return 1
 
     def doctor(self) -> None:
-        """`agent-tui doctor`, until a key."""
+        """`agent-tui doctor`, until a key. `-P`: the workspace may hold an `agent_tui` of its own."""
         pause = "printf '\\nEnter returns to the session '; read -r line"
-        command = f"{shlex.quote(sys.executable)} -m agent_tui doctor; {pause}"
+        command = f"{shlex.quote(sys.executable)} -P -m agent_tui doctor; {pause}"
         self._run(["/bin/sh", "-c", command])
 
     def switch(self, session_id: str, *, fork: bool = False) -> None:
@@ -55,12 +55,11 @@ class Outside:
 
     def new(self) -> None:
         """End this session and begin an empty one with the same settings."""
-        config, name = self._app.config, self._app.session.status.model
+        session = self._app.session
+        name = session.status.model
         model = ["-m", name] if name else []
-        chosen = config.model
-        given = config.origins.get("base_url") == "flag"
-        if given and chosen is not None and chosen.provider == name.partition("/")[0]:
-            model += ["--base-url", chosen.base_url]
+        if session.base_url and session.first_model.partition("/")[0] == name.partition("/")[0]:
+            model += ["--base-url", session.base_url]
         self.next_arguments = [*model, *self._guards()]
         self._app.acts.quit()
 
@@ -75,4 +74,4 @@ class Outside:
 def go_on(arguments: list[str], workspace: Path) -> None:
     """Become the `agent-tui` of the next session; does not return."""
     os.chdir(workspace)
-    os.execv(sys.executable, [sys.executable, "-m", "agent_tui", *arguments])
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "agent_tui", *arguments])

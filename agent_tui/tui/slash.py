@@ -81,7 +81,7 @@ def _approvals(app: "AgentApp", argument: str) -> None:
     if argument:
         app.link.send(Set(key="approval", value=argument))
     else:
-        app.views.facts("grants of this session", Subject.GRANTS)
+        app.views.grants()
 
 
 def _sandbox(app: "AgentApp", argument: str) -> None:
@@ -220,7 +220,7 @@ TABLE: list[Slash] = [
     Slash(
         name="approvals",
         argument="[MODE]",
-        help="what asks first; the grants of this session",
+        help="what asks first; what was allowed beyond one call",
         run=_approvals,
     ),
     Slash(

@@ -105,10 +105,16 @@ class Views:
         self._open(ModelView(self._app))
 
     def facts(self, title: str, subject: Subject) -> None:
-        """Settings, context, cost, grants."""
+        """Settings, context, cost."""
         from agent_tui.tui.screens.settings import FactsView
 
         self._open(FactsView(self._app, title, subject))
+
+    def grants(self) -> None:
+        """`/approvals`."""
+        from agent_tui.tui.screens.grants import GrantsView
+
+        self._open(GrantsView(self._app))
 
     def command(self) -> None:
         """The object of the open prompt."""
