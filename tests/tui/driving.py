@@ -66,6 +66,15 @@ class Driven:
             await asyncio.sleep(0 if rounds else 0.002)
         raise AssertionError("the screen never settled")
 
+    async def until(self, text: str) -> None:
+        """Wait for what a timer brings to the screen."""
+        for _ in range(500):
+            await self.settle()
+            if text in self.screen:
+                return
+            await asyncio.sleep(0.005)
+        raise AssertionError(f"{text!r} did not come:\n{self.screen}")
+
     @property
     def _is_idle(self) -> bool:
         busy = [worker for worker in self.app.workers if not worker.is_finished]

@@ -42,7 +42,7 @@ NOTES = (FileChange(path="notes.txt", kind="M", added=3, removed=0, author=Autho
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """What is played, then pressed: a key, `arm`, or a slash command to type and run."""
+    """What is played, then pressed: a key, `arm`, a slash command to run, or `=` and a text to wait for."""
 
     play: Callable[[], Sequence[e.Body]] = list
     keys: tuple[str, ...] = ()
@@ -527,9 +527,9 @@ SCENES: dict[str, Scene] = {
     "terminals": Scene(keys=("f3",)),
     "terminals-none": Scene(keys=("f3",), data=NOTHING),
     "terminal-attached": Scene(keys=("f3", "enter")),
-    "checkpoints": Scene(keys=("/checkpoints",)),
+    "checkpoints": Scene(keys=("/checkpoints", "=1 conflict")),
     "checkpoints-none": Scene(keys=("/checkpoints",), data=NOTHING),
-    "rewind": Scene(keys=("escape", "escape")),
+    "rewind": Scene(keys=("escape", "escape", "=1 conflict")),
     "rollback-preview": Scene(keys=("escape", "escape", "up", "enter")),
     "diff": Scene(play=scenes.finished, keys=("/diff",), is_main=True),
     "diff-unified": Scene(play=scenes.finished, keys=("/diff", "s", "w")),

@@ -60,6 +60,8 @@ async def _press(it: Driven, keys: tuple[str, ...]) -> None:
     for key in keys:
         if key == "arm":
             await it.wait_for_arming()
+        elif key.startswith("="):
+            await it.until(key[1:])
         elif key.startswith("/"):
             await it.type(key)
             await it.press("escape", "enter")
