@@ -60,6 +60,22 @@ def _pairs(data: Any) -> list[str]:
     return [one_line(str(entry)) for entry in data] or ["Nothing."]
 
 
+def _costs(data: Any) -> list[str]:
+    """One line for the turn, its newest run, the session, and each model."""
+    scopes = {**data, **{f"model {name}": tally for name, tally in data["models"].items()}}
+    return [f"{one_line(name)}: {_tally(scopes[name])}" for name in scopes if name != "models"]
+
+
+def _tally(tally: Mapping[str, Any]) -> str:
+    cost = "price unknown" if tally["cost_usd"] is None else f"{tally['cost_usd']:.4f} dollars"
+    return (
+        f"{tally['requests']} requests, {tally['input_tokens']:,} tokens in ("
+        f"{tally['cache_read_tokens']:,} read from a cache, "
+        f"{tally['cache_write_tokens']:,} written to one), "
+        f"{tally['output_tokens']:,} out, {cost}"
+    )
+
+
 def _plan(data: Any) -> list[str]:
     lines = [
         f"{step['action']} {one_line(step['path'], strict=True)} {one_line(step.get('detail', ''))}".rstrip()
@@ -167,7 +183,7 @@ COMMANDS: Mapping[str, Slash] = {
     "context": Slash(
         usage="/context", does="what fills the window", parse=lambda _: _inspect(Subject.CONTEXT, _pairs)
     ),
-    "cost": Slash(usage="/cost", does="tokens and cost", parse=lambda _: _inspect(Subject.COST, _pairs)),
+    "cost": Slash(usage="/cost", does="tokens and cost", parse=lambda _: _inspect(Subject.COST, _costs)),
     "approvals": Slash(
         usage="/approvals [MODE|remove ID]", does="list, set or remove approvals", parse=_approvals
     ),
