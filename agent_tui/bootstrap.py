@@ -336,6 +336,7 @@ def _ports(
         fallback=fallback,
         falls_back=falls_back,
         sessions=lambda: _session_list(config),
+        keep_model=lambda name: _keep_model(config, name),
         rename_session=lambda found, title: stored.rename(stored.find(config.state_dir, found), title),
         remove_session=lambda found: stored.remove(stored.find(config.state_dir, found)),
         files=lambda: workspace_files(config.workspace),
@@ -385,6 +386,12 @@ def _fallback(start: Start, config: Config) -> tuple[tuple[str, ...], list[str]]
 async def _model_list(offers: "Offers") -> list[dict[str, object]]:
     """As `Subject.MODELS` has it; local servers are asked when somebody looks, never before."""
     return [asdict(offer) for offer in await offers.list()]
+
+
+def _keep_model(config: Config, name: str) -> None:
+    from agent_tui.config.edit import set_value
+
+    set_value(config.config_dir, "model", name)
 
 
 def _session_list(config: Config) -> list[dict[str, object]]:

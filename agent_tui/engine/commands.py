@@ -144,6 +144,7 @@ class Subject(StrEnum):
     TERMINALS = "terminals"  # list of objects id, command, state, started_at, tail
     OUTPUT = "output"  # text of an artifact; args ref, start_line, end_line
     FILES = "files"  # list of paths for @ mentions
+    # With args default=NAME it is kept as the default of later starts first.
     MODELS = "models"  # list of objects name, where, context_window, price_input, price_output; about 1 s
     SETTINGS = "settings"  # object: key → value and origin
     TRANSCRIPT = "transcript"  # list of durable `Event`s, as they are, with a seq above args after

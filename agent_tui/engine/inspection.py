@@ -83,7 +83,9 @@ async def _files(scope: Scope, _: Mapping[str, str]) -> Any:
     return list(await asyncio.to_thread(scope.ports.files))
 
 
-async def _models(scope: Scope, _: Mapping[str, str]) -> Any:
+async def _models(scope: Scope, args: Mapping[str, str]) -> Any:
+    if args.get("default") and scope.ports.keep_model is not None:
+        await asyncio.to_thread(scope.ports.keep_model, args["default"])
     return list(await scope.ports.models())
 
 

@@ -243,6 +243,7 @@ class Ports:
     fallback: tuple[str, ...] = ()  # `PROVIDER/MODEL` of those that take over, in order
     falls_back: Callable[[ModelError], bool] = _never  # whether a failure lets another model take over
     sessions: Callable[[], Sequence[Mapping[str, Any]]] = tuple  # stored ones, as `Subject.SESSIONS`
+    keep_model: Callable[[str], None] | None = None  # as default of later starts; raises AgentError
     rename_session: Callable[[str, str], Awaitable[None]] | None = None  # id, title; raises AgentError
     remove_session: Callable[[str], None] | None = None  # by id, for good; raises AgentError
     files: Callable[[], Sequence[str]] = tuple  # of the workspace, for mentions; may take a while

@@ -85,6 +85,8 @@ class Feed:
         state = self.state
         state.session_id, state.workspace = body.session_id, body.workspace
         state.status.model = state.status.model or body.model
+        state.first_model = state.first_model or body.model
+        state.base_url = body.base_url or state.base_url
         state.ready = True
         if body.resumed:
             state.resumed_at = self._seq

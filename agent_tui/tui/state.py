@@ -69,6 +69,8 @@ class State:
     session_id: str = ""
     workspace: str = ""
     title: str = ""
+    first_model: str = ""  # the one it began with, and the address that was given with it
+    base_url: str = ""
     status: Status = field(default_factory=Status)
     activity: str = ""  # word of the engine: thinking, answering, running, compacting
     drafting: str = ""  # tool whose call the model is writing
@@ -111,6 +113,8 @@ class State:
     def take_over(self, earlier: "State") -> None:
         """Keep what the stored part of the session says and this process has not said since."""
         self.title = self.title or earlier.title
+        self.first_model = earlier.first_model or self.first_model
+        self.base_url = self.base_url or earlier.base_url
         self.last_answer = self.last_answer or earlier.last_answer
         if self.last_rollback is None:
             self.last_rollback, self.rolled_back_at = earlier.last_rollback, earlier.rolled_back_at

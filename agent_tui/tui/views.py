@@ -100,7 +100,7 @@ class Views:
 
     def model(self) -> None:
         """`/model`."""
-        from agent_tui.tui.screens.settings import ModelView
+        from agent_tui.tui.screens.models import ModelView
 
         self._open(ModelView(self._app))
 

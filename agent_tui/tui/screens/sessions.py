@@ -70,7 +70,6 @@ class SessionsView(ListView[Entry]):
         self._all: list[Entry] = []
         self._everywhere = False
         self._sort = 0
-        self._naming: str | None = None  # the new title that is being written
         self._deleting = ""  # id that `x` was pressed on
 
     @property
@@ -184,38 +183,9 @@ class SessionsView(ListView[Entry]):
 
     # --- keys ----------------------------------------------------------------------------------
 
-    def on_key(self, event: events.Key) -> None:
-        if self._naming is None:
-            super().on_key(event)
-            return
-        event.stop()
-        event.prevent_default()
-        self._name_key(event)
-        if self.is_attached:
-            self.draw_frame()
-
-    def _keys(self) -> tuple[str, str]:
-        if self._naming is not None:
-            return f"title: {self._naming}", "Enter keep · Esc back"
-        return super()._keys()
-
-    def _name_key(self, event: events.Key) -> None:
-        name = self._naming or ""
-        if event.key == "escape":
-            self._naming = None
-        elif event.key == "enter":
-            self._naming = None
-            self._rename(name.strip())
-        elif event.key == "backspace":
-            self._naming = name[:-1]
-        elif event.key == "ctrl+u":
-            self._naming = ""
-        elif event.is_printable and event.character:
-            self._naming = name + event.character
-
     def _rename(self, title: str) -> None:
         item = self.picked
-        if item is None or not title:
+        if item is None:
             return
         if item.get("id") == self.agent.session.session_id:
             self.agent.link.send(Set(key="title", value=title))
@@ -259,7 +229,7 @@ class SessionsView(ListView[Entry]):
         if act == "f":
             self.agent.outside.switch(name, fork=True)
         elif act == "r":
-            self._naming = one_line(str(item.get("title") or ""))
+            self.ask_line("title", one_line(str(item.get("title") or "")), self._rename)
         elif act == "x" and name == own:
             self.say("this session is open here; leave it first")
         elif act == "x":

@@ -1,13 +1,13 @@
-"""The settings and where each came from; the model picker; tokens and money."""
+"""The settings and where each came from; tokens and money."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agent_tui.engine.commands import Set, Subject
+from agent_tui.engine.commands import Subject
 from agent_tui.safe_text import one_line
 from agent_tui.tui import words
 from agent_tui.tui.link import RefusedError
-from agent_tui.tui.screens.view import ListView, View
+from agent_tui.tui.screens.view import View
 from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted
 from agent_tui.tui.transcript.look import Look
 
@@ -92,64 +92,3 @@ def _value(key: str, value: Any) -> str:
     if isinstance(value, float) and "usd" in key:
         return words.money(value)
     return one_line(str(value))
-
-
-class ModelView(ListView[str]):
-    """The model of this session and those that can be used in its place, from the next request on."""
-
-    keys_first = "Enter use in this session · ← → effort"
-    EFFORTS = ("", "low", "medium", "high")
-
-    def __init__(self, agent: "AgentApp") -> None:
-        super().__init__(agent)
-        self._effort = agent.session.status.effort
-        self._notes: dict[str, str] = {}
-
-    async def load(self) -> None:
-        now = self.agent.session.status.model
-        self.set_items([now] if now else [])
-        try:
-            offers = await self.agent.link.ask(Subject.MODELS)
-        except RefusedError as error:
-            self.failure, offers = str(error), ()
-        self._notes = {str(offer["name"]): _offer_note(offer) for offer in offers}
-        self.set_items(list(dict.fromkeys(name for name in (now, *self._notes) if name)))
-
-    def title_words(self) -> tuple[str, str]:
-        status = self.agent.session.status
-        return "model", f"now {status.model} {status.effort}".rstrip()
-
-    def row(self, item: str, look: Look) -> Line:
-        effort = f"  effort {look.glyphs.choice_left} {self._effort or 'default'} {look.glyphs.choice_right}"
-        note = effort if item == self.picked else f"  {self._notes.get(item, '')}"
-        return (*untrusted(f"{item:<36}"), *untrusted(note, "muted"))
-
-    def detail(self, look: Look) -> list[Line]:
-        return [(Span("  another: /model PROVIDER/MODEL", "muted"),)]
-
-    def press(self, key: str, character: str) -> bool:
-        if key in ("left", "right"):
-            step = 1 if key == "right" else -1
-            now = self.EFFORTS.index(self._effort) if self._effort in self.EFFORTS else 0
-            self._effort = self.EFFORTS[(now + step) % len(self.EFFORTS)]
-            self.draw()
-        elif key == "enter" and self.picked:
-            status = self.agent.session.status
-            if self.picked != status.model:
-                self.agent.link.send(Set(key="model", value=self.picked))
-            if self._effort and self._effort != status.effort:
-                self.agent.link.send(Set(key="effort", value=self._effort))
-            self.close()
-        else:
-            return False
-        return True
-
-
-def _offer_note(offer: Mapping[str, Any]) -> str:
-    """Window, prices and where the model is reached, as far as they are known."""
-    window, prices = offer.get("context_window"), [offer.get("price_input"), offer.get("price_output")]
-    known = [float(price) for price in prices if price]
-    parts = [f"{window // 1000}k" if window else ""]
-    parts.append(" / ".join(words.money(price) for price in known) if len(known) == len(prices) else "")
-    parts.append(str(offer.get("where", "")))
-    return "  ".join(part for part in parts if part)

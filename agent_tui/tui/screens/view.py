@@ -1,6 +1,7 @@
 """What every full-screen view is: a title rule, a body that scrolls, two rows of keys (2)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from textual import events
@@ -69,6 +70,15 @@ class Body(Widget):
         return paint.strip(line, self.size.width, self._theme)
 
 
+@dataclass(slots=True)
+class Asked:
+    """A line of text that a view takes."""
+
+    title: str
+    text: str
+    done: Callable[[str], None]
+
+
 class View(Screen[None]):
     """Base of the views; covers everything, and gives back scroll position and draft untouched."""
 
@@ -89,6 +99,7 @@ class View(Screen[None]):
         self._found = ""
         self._said = ""
         self._is_closed = False
+        self._line: Asked | None = None
 
     def compose(self) -> ComposeResult:
         yield self.head
@@ -153,6 +164,8 @@ class View(Screen[None]):
         )
 
     def _keys(self) -> tuple[str, str]:
+        if self._line is not None:
+            return f"{self._line.title}: {self._line.text}", "Enter keep · Esc back"
         if self._finding is not None:
             return f"find: {self._finding}", "Enter find · Esc back"
         return self.keys_first, self._said or self.keys_second
@@ -174,7 +187,9 @@ class View(Screen[None]):
             self.agent.editor.post_message(events.Key(event.key, event.character))
             return
         self._said = ""
-        if self._finding is not None:
+        if self._line is not None:
+            self._line_key(self._line, event)
+        elif self._finding is not None:
             self._find_key(event)
         elif not self.press(event.key, event.character or ""):
             self._common(event.key, event.character or "")
@@ -214,6 +229,24 @@ class View(Screen[None]):
     def on_mouse_scroll_down(self) -> None:
         self.body.scroll(3)
         self.draw_frame()
+
+    def ask_line(self, title: str, text: str, done: Callable[[str], None]) -> None:
+        """Take one line of text in the key row; `done` gets it unless it is left or empty."""
+        self._line = Asked(title, text, done)
+
+    def _line_key(self, line: "Asked", event: events.Key) -> None:
+        if event.key == "escape":
+            self._line = None
+        elif event.key == "enter":
+            self._line = None
+            if line.text.strip():
+                line.done(line.text.strip())
+        elif event.key == "backspace":
+            line.text = line.text[:-1]
+        elif event.key == "ctrl+u":
+            line.text = ""
+        elif event.is_printable and event.character:
+            line.text += event.character
 
     # --- find ----------------------------------------------------------------------------------
 

@@ -1,0 +1,214 @@
+"""What a person opens besides the transcript, each over the real engine: going back, sessions, models,
+terminals, diffs, own commands, file mentions."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e import project
+from tests.e2e.project import call
+from tests.e2e.screen import Screen, start
+from tests.model_server.fixture import ModelServer
+from tests.program import Program, model_flags
+
+F3, LEAVE = "\x1bOR", "\x1d"
+ALTERNATE_SCREEN = "\x1b[?1049h"  # entered by each start of the interface
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    program = Program.at(tmp_path)
+    project.make(program)
+    return program
+
+
+def mended(program: Program, server: ModelServer, *more: dict[str, Any]) -> Screen:
+    """A session in which the model has mended the project."""
+    server.script([{"calls": [call("apply_patch", patch=project.PATCH)]}, {"text": "It adds now."}, *more])
+    screen = start(program, server)
+    screen.shows("ready")
+    screen.type("mend the test\r")
+    screen.shows("● done", "ready")
+    assert project.passes(program)
+    return screen
+
+
+def starts_again(screen: Screen) -> None:
+    """Wait until another session has taken the terminal."""
+    screen.expect(ALTERNATE_SCREEN)
+    screen.expect("ready")  # written after that: the picture before may hold the word as well
+
+
+def test_rewind_previews_goes_back_and_redo_returns(program: Program, model_server: ModelServer) -> None:
+    with mended(program, model_server) as screen:
+        screen.type("/rewind\r")
+        screen.shows("rewind · go back to before", "mend the test", "calc.py")
+        screen.type("k")
+        screen.type("\r")
+        shown = screen.shows("rollback · files and conversation", "calc.py", "Enter roll back")
+        assert "change 1" in shown
+        assert project.passes(program), "a preview changes nothing"
+        screen.type("\r")
+        screen.shows("↶ rolled back", "calc.py", "/redo")
+        assert not project.passes(program)
+        screen.shows("› mend the test")
+        screen.type("\x03/redo\r")
+        screen.shows("redo · files and conversation", "Enter redo")
+        assert not project.passes(program)
+        screen.type("\r")
+        screen.shows("↷ redone")
+        assert project.passes(program)
+        screen.leave()
+
+
+def test_the_diff_of_a_turn_is_shown(program: Program, model_server: ModelServer) -> None:
+    with mended(program, model_server) as screen:
+        screen.type("/diff\r")
+        screen.shows("M calc.py", "-     return a - b", "+     return a + b", "Esc close")
+        screen.type("q")
+        screen.shows("ready")
+        screen.leave()
+
+
+def test_own_commands_run_and_only_one_kind_reaches_the_model(
+    program: Program, model_server: ModelServer
+) -> None:
+    model_server.script([{"text": "I saw it."}])
+    with start(program, model_server) as screen:
+        screen.shows("ready")
+        screen.type("!echo for-the-model\r")
+        screen.shows("you ran   echo for-the-model", "exit 0", "ready")
+        screen.type("!!echo for-me-only\r")
+        screen.shows("you ran   echo for-me-only", "not shown to the model", "ready")
+        screen.type("what did I run?\r")
+        screen.shows("I saw it.", "● done")
+        screen.leave()
+    (request,) = model_server.requests
+    assert b"for-the-model" in request.body
+    assert b"for-me-only" not in request.body
+
+
+def test_a_file_is_named_by_a_few_letters(program: Program, model_server: ModelServer) -> None:
+    model_server.script([{"text": "I look."}])
+    with start(program, model_server) as screen:
+        screen.shows("ready")
+        screen.type("look at @tcal")
+        screen.shows("> test_calc.py", "Enter take")
+        screen.type("\r")
+        screen.shows("› look at @test_calc.py")
+        screen.type("\r")
+        screen.shows("I look.", "● done")
+        screen.leave()
+    assert b"look at @test_calc.py" in model_server.requests[0].body
+
+
+def test_another_model_answers_from_the_next_request_on(program: Program, model_server: ModelServer) -> None:
+    model_server.script([{"text": "one"}, {"text": "two"}])
+    with start(program, model_server) as screen:
+        screen.shows("ready")
+        screen.type("first\r")
+        screen.shows("one", "● done")
+        screen.type("/model compatible/other\r")
+        screen.shows("other · ")
+        screen.type("second\r")
+        screen.shows("two")
+        screen.shows("ready")
+        screen.leave()
+    assert [request.json["model"] for request in model_server.requests] == ["scripted", "other"]
+
+
+def test_the_picker_lists_what_can_be_used_and_uses_it(program: Program, model_server: ModelServer) -> None:
+    address = model_server.base_url()
+    program.config(
+        f'[providers.compatible]\nbase_url = "{address}"\n'
+        '[providers.compatible.models."second"]\ncontext_window = 64000\n'
+    )
+    model_server.script([{"text": "I am the second."}])
+    with start(program, model_server) as screen:
+        screen.shows("ready")
+        screen.type("/model\r")
+        screen.shows("now compatible/scripted", "compatible/second", "64k", "another …", "j k move")
+        screen.type("/second\r\r")
+        screen.shows("second · ")
+        screen.type("who are you?\r")
+        screen.shows("I am the second.", "● done", "ready")
+        screen.type("/model\r")
+        screen.shows("now compatible/second", "in use now", "j k move")
+        screen.type("d")
+        screen.shows("compatible/second is the default of later starts")
+        screen.type("q")
+        screen.shows("ready")
+        screen.leave()
+    assert model_server.requests[0].json["model"] == "second"
+    assert 'model = "compatible/second"' in (program.home / ".config/agent-tui/config.toml").read_text()
+
+
+def test_sessions_are_named_found_continued_and_copied(program: Program, model_server: ModelServer) -> None:
+    model_server.script([{"text": "the first answer"}, {"text": "a new one"}])
+    assert program.run("exec", *model_flags("chat", model_server.base_url()), "the older task").code == 0
+    with start(program, model_server) as screen:
+        screen.shows("ready")
+        screen.type("the newer task\r")
+        screen.shows("a new one", "● done")
+        screen.type("/rename a good name\r")
+        screen.type("/resume\r")
+        screen.shows("sessions · this workspace", "the older task", "a good name")
+        screen.expect(ALTERNATE_SCREEN)  # the one so far
+        screen.type("/older\r\r")
+        starts_again(screen)
+        screen.shows("the first answer", "ready")
+        screen.type("/fork\r")
+        starts_again(screen)
+        screen.shows("the first answer", "ready")
+        screen.type("/resume\r")
+        shown = screen.shows("sessions · this workspace", "3 · 1 fork", "this one")
+        assert shown.count("the older task") == 2
+        screen.type("q")
+        screen.shows("ready")
+        screen.type("/new\r")
+        starts_again(screen)
+        screen.shows("Say what you want done", "ready")
+        screen.leave()
+
+
+def test_a_session_is_deleted_only_when_asked_twice(program: Program, model_server: ModelServer) -> None:
+    model_server.script([{"text": "the first answer"}])
+    assert program.run("exec", *model_flags("chat", model_server.base_url()), "the older task").code == 0
+    with start(program, model_server) as screen:
+        screen.shows("ready")
+        screen.type("/resume\r")
+        screen.shows("the older task")
+        screen.type("x")
+        screen.shows("x again")
+        assert "the older task" in program.run("sessions").out
+        screen.type("x")
+        screen.shows("is deleted")
+        screen.type("q")
+        screen.shows("ready")
+        screen.leave()
+    assert "the older task" not in program.run("sessions").out
+
+
+def test_a_person_types_into_a_live_terminal(program: Program, model_server: ModelServer) -> None:
+    command = 'while read line; do echo "heard $line"; done'
+    model_server.script(
+        [{"calls": [call("exec_command", cmd=command, tty=True, yield_ms=250)]}, {"text": "It waits."}]
+    )
+    with start(program, model_server, "-a", "never") as screen:
+        screen.shows("ready")
+        screen.type("listen\r")
+        screen.shows("It waits.", "● done")
+        screen.type(F3)
+        screen.shows("1 live", "while read line")
+        screen.type("\r")
+        screen.shows("you type here")
+        screen.type("hello\r")
+        screen.shows("heard hello")
+        screen.type(LEAVE)
+        screen.shows("1 live")
+        screen.type("x")
+        screen.shows("0 live")
+        screen.type("q")
+        screen.shows("ready")
+        screen.leave()
