@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sandbox import processes
+
 _FAMILIES = (
     # distribution families by ID or ID_LIKE of os-release(5): installer, package of libseccomp
     (("debian", "ubuntu"), "apt-get install", "libseccomp2"),
@@ -14,11 +16,6 @@ _FAMILIES = (
     (("alpine",), "apk add", "libseccomp"),
     (("nixos",), "nix-env -iA nixos.", "libseccomp"),
     (("gentoo",), "emerge", "libseccomp"),
-)
-_SYSCTLS = (
-    "kernel/unprivileged_userns_clone",
-    "kernel/apparmor_restrict_unprivileged_userns",
-    "user/max_user_namespaces",
 )
 
 
@@ -37,7 +34,7 @@ class Machine:
             distribution=_distribution(),
             container=any(Path(mark).exists() for mark in ("/.dockerenv", "/run/.containerenv")),
             root=os.geteuid() == 0,
-            sysctls={name: _read(Path("/proc/sys") / name) for name in _SYSCTLS},
+            sysctls=processes.namespace_settings(),
         )
 
 
@@ -94,7 +91,7 @@ def _classify(last: str, path: str, machine: Machine) -> tuple[str, str]:
 
 def _container_refusal() -> tuple[str, str]:
     return (
-        "the container's AppArmor or seccomp profile forbids mounts",
+        "the container's AppArmor or seccomp profile forbids namespaces or mounts",
         "start the container with `--security-opt apparmor=unconfined --security-opt seccomp=unconfined`",
     )
 

@@ -1,13 +1,14 @@
 """Finds out, once in a boot, whether commands can be sandboxed here, and explains it when not.
 
-The result of a trial is kept in the state directory, keyed by boot, user, bwrap's path and its file:
-later starts read it, and import nothing that only a trial needs. Nothing here ever decides to go on
-without a sandbox.
+The result of a trial is kept in the state directory, keyed by boot, user, what the kernel allows, and the
+files of bwrap and libseccomp: later starts read it, and import nothing that only a trial needs. Nothing
+here ever decides to go on without a sandbox.
 """
 
 import json
 import os
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -17,7 +18,7 @@ from typing import Any
 from sandbox import processes
 from sandbox.host import private_dir
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,25 +71,36 @@ def find_bwrap(environ: Mapping[str, str]) -> list[str]:
 
 
 def _key(candidates: Sequence[str]) -> list[Any]:
-    stamps = []
-    for path in candidates:
-        with suppress(OSError):
-            state = Path(path).stat()
-            stamps.append([path, state.st_ino, state.st_mtime_ns, state.st_size])
-    return [_FORMAT, processes.boot_id(), os.geteuid(), stamps]
+    machine = [os.uname().release, processes.has_handles(), *processes.namespace_settings().values()]
+    return [_FORMAT, processes.boot_id(), os.geteuid(), *machine, *map(_stamp, candidates)]
+
+
+def _stamp(path: str) -> list[Any]:
+    try:
+        state = Path(path).stat()
+    except OSError:
+        return [path]
+    return [path, state.st_ino, state.st_mtime_ns, state.st_size]
 
 
 def _load(kept: Path, key: list[Any]) -> ProbeResult | None:
     with suppress(OSError, ValueError, KeyError, TypeError):
         stored = json.loads(kept.read_text())
-        if stored["key"] == key:
+        if stored["key"] == key and all(_stamp(stamp[0]) == stamp for stamp in stored["libraries"]):
             result = stored["result"]
             return ProbeResult(**{**result, "lost": tuple(result["lost"])})
     return None
 
 
+def _libraries() -> list[list[Any]]:
+    """The files that the trial loaded for the filter: without one of them there is none."""
+    loaded = {line.partition("/")[2] for line in Path("/proc/self/maps").read_text().splitlines()}
+    package = sys.modules["pyseccomp"].__file__ or ""
+    return [_stamp(package), *(_stamp(f"/{name}") for name in sorted(loaded) if "/libseccomp." in f"/{name}")]
+
+
 def _save(kept: Path, key: list[Any], result: ProbeResult) -> None:
     private_dir(kept.parent)
     temporary = kept.with_suffix(f".{os.getpid()}")
-    temporary.write_text(json.dumps({"key": key, "result": asdict(result)}))
+    temporary.write_text(json.dumps({"key": key, "libraries": _libraries(), "result": asdict(result)}))
     temporary.replace(kept)

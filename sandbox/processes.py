@@ -40,6 +40,22 @@ def kernel() -> tuple[int, ...]:
     return tuple(int(number) for number in found.groups()) if found else (0, 0)
 
 
+_NAMESPACE_SETTINGS = (
+    "kernel/unprivileged_userns_clone",
+    "kernel/apparmor_restrict_unprivileged_userns",
+    "user/max_user_namespaces",
+)
+
+
+def namespace_settings() -> dict[str, str]:
+    """What the kernel is set to as far as user namespaces go; empty for a setting it does not have."""
+    found = dict.fromkeys(_NAMESPACE_SETTINGS, "")
+    for name in found:
+        with suppress(OSError):
+            found[name] = Path("/proc/sys", name).read_text().strip()
+    return found
+
+
 def children(pid: int) -> list[int]:
     """Direct children, zombies included; empty when the process is gone."""
     try:
@@ -74,6 +90,15 @@ class Handle:
 
     def close(self) -> None:
         os.close(self.fd)
+
+
+def has_handles() -> bool:
+    """Whether processes can be held by pidfd: not before Linux 5.3, nor under some containers' filters."""
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except OSError:
+        return False
+    return True
 
 
 def open_handle(pid: int) -> Handle:

@@ -35,6 +35,9 @@ def run(path: str, state_dir: Path, environ: Mapping[str, str]) -> ProbeResult:
     version = _version(path)
     if processes.kernel() < _OLDEST_KERNEL:
         return _unavailable(path, version, "the kernel is older than 5.3", "update the kernel")
+    if not processes.has_handles():
+        fix = "update the kernel, or allow the call in the container's seccomp profile"
+        return _unavailable(path, version, "the system call `pidfd_open` is refused here", fix)
     numbers = tuple(int(number) for number in re.findall(r"\d+", version)[:2])
     if numbers < _OLDEST:
         detail = f"`{path}` is version {version or 'unknown'}, at least 0.8 is needed"
