@@ -10,9 +10,10 @@ def main() -> int:
 
         print(f"agent-tui {__version__}")
         return 0
-    from agent_tui.startup import leave, occupy_streams
+    from agent_tui.startup import leave, name_home, occupy_streams
 
     occupy_streams()
+    name_home()
     from agent_tui.cli.entry import run
 
     return leave(run(sys.argv[1:]))

@@ -51,9 +51,13 @@ def _is_ours(module: ModuleType) -> bool:
 def _drop_current_directory() -> None:
     """Remove the entry that `-m` and `-c` put first; keep it when it is the checkout we run from."""
     here = os.path.dirname(_PACKAGE_DIR)
+    try:
+        current = os.getcwd()
+    except OSError:  # it was removed: nothing can be imported from it
+        current = ""
     if (
         sys.path
-        and sys.path[0] in ("", os.getcwd())
+        and sys.path[0] in ("", current)
         and os.path.realpath(sys.path[0] or ".") != os.path.realpath(here)
     ):
         del sys.path[0]

@@ -16,6 +16,7 @@ from agent_tui.config.options import OPTIONS
 from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, choose, provider_table
 from agent_tui.errors import UsageError
 from agent_tui.models.catalog import CatalogError, find_provider, provider_names
+from sandbox.errors import SandboxError
 from sandbox.policy import Mode
 from sandbox.probe import probe
 
@@ -112,7 +113,11 @@ def _existing(path: Path) -> Path:
 
 def _sandbox(settings: Settings | None, environ: Mapping[str, str]) -> Iterator[Check]:
     folder = settings.state_dir if settings is not None else paths.state_dir(environ)
-    result = probe(folder, refresh=True, environ=environ)
+    try:
+        result = probe(folder, refresh=True, environ=environ)
+    except SandboxError as error:  # no place for its own files
+        yield Check(name="sandbox", status="failed", detail=str(error).removeprefix("sandbox: "))
+        return
     if not result.available:
         is_off = settings is not None and settings.text("sandbox") == Mode.OFF
         status: Literal["warning", "failed"] = "warning" if is_off else "failed"

@@ -24,6 +24,20 @@ def occupy_streams() -> None:
         setattr(sys, name, open(descriptor, mode, encoding="utf-8", closefd=False))  # noqa: SIM115  # open to the end
 
 
+def name_home() -> None:
+    """Give `HOME` a value that can be used where it has none: what the system knows, else `/`, as
+    containers do it for users without an entry."""
+    if os.environ.get("HOME", "").startswith("/"):
+        return
+
+    import pwd
+
+    try:
+        os.environ["HOME"] = pwd.getpwuid(os.geteuid()).pw_dir
+    except KeyError:
+        os.environ["HOME"] = "/"
+
+
 def begin() -> None:
     """Import without garbage collection, which would look over thousands of new classes again and again
     and free nothing: a tenth of the time to the first request. `settle` turns it on."""

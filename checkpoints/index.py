@@ -4,6 +4,7 @@ The session stores are the truth. The index database beside them only saves open
 and is made again when it is missing, damaged or older than a store.
 """
 
+import json
 import os
 import secrets
 import shutil
@@ -208,10 +209,10 @@ def _entry(index: sqlite3.Connection, place: SessionPlace, known: tuple[object, 
         facts = _read_facts(place)
         index.execute(
             "INSERT OR REPLACE INTO listing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (place.id, stamp, *facts),
+            (place.id, stamp, *map(_bound, facts)),
         )
     else:
-        facts = known[1:]
+        facts = tuple(_whole(fact) if isinstance(fact, bytes) else fact for fact in known[1:])
     workspace, title, model, created_at, updated_at, turns, damage, unused, more = facts
     return SessionEntry(
         id=place.id,
@@ -240,26 +241,35 @@ def _stamp(store: Path) -> str:
     return "/".join(parts)
 
 
+def _whole(data: bytes) -> str:
+    """Text of a store: paths whose bytes are no UTF-8 hold halves of characters (os.fsdecode)."""
+    return data.decode("utf-8", "surrogatepass")
+
+
+def _bound(value: object) -> object:
+    """A value as SQLite takes it, which has no text with halves of characters."""
+    return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+
+
 def _read_facts(place: SessionPlace) -> tuple[object, ...]:
     """Workspace, title, model, created, updated, turns, damage, unused, more."""
     if not place.store.exists():
         return ("", "", "", 0.0, 0.0, 0, "it has no store", _holds_nothing_else(place), "")
     try:
         with closing(sqlite3.connect(place.store, timeout=2)) as store:
+            store.text_factory = _whole
             store.execute("PRAGMA query_only=ON")
             (unused,) = store.execute(_UNUSED).fetchone()
             first, said, turns, titled, created_at, updated_at = store.execute(_FACTS).fetchone()
-            started = store.execute(
-                "SELECT json_extract(?, '$.body.workspace'), json_extract(?, '$.body.model')", (first, first)
-            ).fetchone()
+            started = json.loads(first or "{}").get("body", {})
             more = read_facts(store)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, ValueError) as error:
         return ("", "", "", 0.0, place.store.stat().st_mtime, 0, str(error), False, "")
     title = " ".join(str(titled or said or "").split())[:MAX_TITLE_CHARS]
     return (
-        started[0] or "",
+        str(started.get("workspace", "")),
         title,
-        started[1] or "",
+        str(started.get("model", "")),
         created_at or 0.0,
         updated_at or 0.0,
         turns,

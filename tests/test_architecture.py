@@ -126,6 +126,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.models.catalog",
         "agent_tui.errors",
         "checkpoints.doctor",
+        "sandbox.errors",
         "sandbox.policy",
         "sandbox.probe",
     ),
@@ -161,7 +162,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "psutil": ("sandbox", "tools"),
     "rapidfuzz": ("agent_tui.tui", "agent_tui.plain", "agent_tui.near", "tools.patch"),
     "pathspec": ("tools", "checkpoints"),
-    "jsonschema": ("tools", "agent_tui.engine.contract"),
+    "jsonschema": ("tools", "agent_tui.engine.contract", "agent_tui.config.effective"),
     "tomlkit": ("agent_tui.config", "agent_tui.engine.rules_file"),
     "charset_normalizer": ("tools",),
 }

@@ -1,12 +1,14 @@
 """Runs one command line to an exit code: the last place that an error can reach."""
 
 import importlib
+import io
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import NoReturn
+from contextlib import suppress
+from typing import NoReturn, TextIO
 
 from agent_tui.errors import AgentError, UsageError
 
@@ -19,6 +21,7 @@ def run(argv: Sequence[str]) -> int:
     """Parse, dispatch, and turn every failure into one line on stderr and its exit code."""
     show_traceback = "--debug" in argv or os.environ.get("AGENT_TUI_DEBUG", "") not in ("", "0", "false")
     _end_cleanly_by_signal()
+    _take_any_text(sys.stdout)
     try:
         code = _run(argv)
         sys.stdout.flush()
@@ -30,11 +33,18 @@ def run(argv: Sequence[str]) -> int:
         _silence_stdout()
         return PIPE_CLOSED
     except Exception as error:
-        if show_traceback:
-            traceback.print_exc()
-        print(_line(error), file=sys.stderr)
+        with suppress(OSError):  # stderr is full or gone: the exit code still tells
+            if show_traceback:
+                traceback.print_exc()
+            print(_line(error), file=sys.stderr, flush=True)
         return _exit_code(error)
     return code
+
+
+def _take_any_text(stream: TextIO) -> None:
+    """What the locale's encoding does not have, such as a name that is no UTF-8, becomes its escape."""
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")
 
 
 def _end_cleanly_by_signal() -> None:
@@ -74,11 +84,23 @@ def _package_code(error: Exception) -> int:
 
 
 def _line(error: Exception) -> str:
+    if isinstance(error, OSError) and _stdout_is_stuck():
+        return f"agent-tui: stdout cannot be written: {error.strerror}"
     text = " ".join(str(error).split())
     if isinstance(error, AgentError) or _package_code(error) != INTERNAL_FAILURE:
         return f"agent-tui: {text.removeprefix('agent-tui: ')}"
     kind = type(error).__name__
     return f"agent-tui: internal error: {kind}: {text}; `--debug` shows where"
+
+
+def _stdout_is_stuck() -> bool:
+    """Whether what was printed cannot be written; it is given up then."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _silence_stdout()
+        return True
+    return False
 
 
 def _silence_stdout() -> None:

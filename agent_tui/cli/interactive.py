@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def start(arguments: argparse.Namespace, *, prompt: str, resume: str = "", fork: bool = False) -> int:
     """Start an interface on a new session, or on the stored one that `resume` names."""
-    from agent_tui.cli.settings import configure, images
+    from agent_tui.cli.settings import configure, images, whole_text
 
     config, settings = configure(arguments, interactive=True)
     has_terminal = sys.stdin.isatty() and sys.stdout.isatty()
@@ -57,7 +57,7 @@ def start(arguments: argparse.Namespace, *, prompt: str, resume: str = "", fork:
         return run_demo(settings, unattended=False, plain=plain)
     return run_interface(
         Start(config=config, settings=settings, resume=resume, fork=fork),
-        prompt=prompt,
+        prompt=whole_text(prompt),
         images=images(settings),
         plain=plain,
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from agent_tui.errors import UsageError
+from agent_tui.safe_text import one_line
 from checkpoints.index import SessionEntry
 
 ACTIONS = ("list", "show", "export", "rm")
@@ -120,6 +121,6 @@ def _table(entries: Sequence[SessionEntry], with_workspace: bool) -> str:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.updated_at))
         turns = f"{entry.turns} turn{'' if entry.turns == 1 else 's'}"
         state = "  open" if entry.owner else "  damaged" if entry.damage else ""
-        where = f"  {entry.workspace}" if with_workspace else ""
-        lines.append(f"{entry.id}  {when}  {turns:>8}  {entry.title}{where}{state}\n")
+        where = f"  {one_line(entry.workspace)}" if with_workspace else ""
+        lines.append(f"{entry.id}  {when}  {turns:>8}  {one_line(entry.title)}{where}{state}\n")
     return "".join(lines)

@@ -23,6 +23,11 @@ _MAGIC = (
 )
 
 
+def whole_text(argument: str) -> str:
+    """An argument as text for a model: bytes that are no UTF-8 become the sign for them."""
+    return argument.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def load(arguments: argparse.Namespace) -> Settings:
     """All layers for this line. Raises UsageError. From here on no program is looked for where commands
     of the model can write, such as a virtual environment of the project."""

@@ -45,6 +45,7 @@ from context.items import Image
 SIGINT_CODE = 128 + signal.SIGINT
 SIGTERM_CODE = 128 + signal.SIGTERM
 NOT_STARTED_CODE = 1
+OUTPUT_CODE = 1  # the answer could not be written
 PIPE_CLOSED_CODE = 128 + signal.SIGPIPE
 CLOSE_WITHIN_S = 2.5  # of a SIGTERM: the engine takes two seconds (design b.7)
 _SETTLE_S = 10.0  # for the engine to close after the last turn
@@ -81,6 +82,7 @@ class OneShot:
         self._session = ""
         self._is_closing = False
         self._reader_left = False
+        self._output_problem = ""
         self._closed = asyncio.Event()
 
     async def run(self) -> int:
@@ -125,15 +127,17 @@ class OneShot:
             self._print(line + "\n")
 
     def _print(self, text: str) -> None:
-        """Write to stdout; a reader that went away ends the run, and the session can be resumed."""
-        if self._reader_left:
+        """Write to stdout; one that takes no more ends the run, and the session can be resumed."""
+        if self._reader_left or self._output_problem:
             return
         try:
             _write(sys.stdout, text)
         except BrokenPipeError:
             self._reader_left = True
-            if not self._is_closing:
-                self._close("the reader of the output went away")
+        except OSError as error:
+            self._output_problem = f"stdout cannot be written: {error.strerror}"
+        if (self._reader_left or self._output_problem) and not self._is_closing:
+            self._close("the output cannot be written")
 
     def _take(self, event: Event) -> None:
         match event.body:
@@ -230,11 +234,12 @@ class OneShot:
     # --- the end ---------------------------------------------------------------------------------
 
     def _report(self) -> None:
-        if self._job.last_message is not None and self._ended is not None:
-            self._job.last_message.write_text(self._answer, encoding="utf-8", errors="replace")
+        self._write_answer()
         if not self._job.json and self._ended is not None and self._answer:
             text = visible(self._answer) if sys.stdout.isatty() else self._answer
             self._print(text.rstrip("\n") + "\n")
+        if self._output_problem:
+            self._progress.say(f"agent-tui: {self._output_problem}")
         if self._refusal and self._ended is None:
             self._progress.say(f"agent-tui: {self._refusal}")
         if self._signal is not None and self._session:
@@ -242,11 +247,22 @@ class OneShot:
                 f"agent-tui: session {self._session} is kept; `agent-tui resume {self._session}`"
             )
 
+    def _write_answer(self) -> None:
+        path = self._job.last_message
+        if path is None or self._ended is None:
+            return
+        try:
+            path.write_text(self._answer, encoding="utf-8", errors="replace")
+        except OSError as error:
+            self._output_problem = f"-o: `{path}` cannot be written: {error.strerror}"
+
     def _exit_code(self) -> int:
         if self._signal is not None:
             return SIGTERM_CODE if self._signal == signal.SIGTERM else SIGINT_CODE
         if self._reader_left:
             return PIPE_CLOSED_CODE
+        if self._output_problem:
+            return OUTPUT_CODE
         return self._ended.exit_code if self._ended else NOT_STARTED_CODE
 
 

@@ -49,11 +49,11 @@ class Progress:
             self.say(line)
 
     def say(self, line: str) -> None:
-        """Write one line; a reader that went away is not an error of the run."""
+        """Write one line; a reader that went away, or a full disk, is not an error of the run."""
         try:
             self._stream.write(line.encode("utf-8", "replace").decode() + "\n")
             self._stream.flush()
-        except (BrokenPipeError, ValueError):
+        except (OSError, ValueError):
             return
 
     def named(self, call_id: str) -> str:

@@ -2,8 +2,12 @@
 
 import asyncio
 import sys
+import threading
 from pathlib import Path
 from typing import Protocol
+
+MAX_LINES_AHEAD = 1_000  # read before they are wanted
+MAX_LINE_BYTES = 8 * 2**20
 
 
 class Interrupted(Exception):  # noqa: N818 - control flow, not an error
@@ -54,22 +58,22 @@ class TerminalLines:
 
 
 class StreamLines:
-    """Lines of a pipe or file; the prompt is printed so that a log reads like a session."""
+    """Lines of a pipe, a file or a device; the prompt is printed so that a log reads like a session."""
 
     def __init__(self) -> None:
-        self._reader: asyncio.StreamReader | None = None
+        self._lines: asyncio.Queue[bytes] | None = None
         self._waiting: asyncio.Task[bytes] | None = None
         self.ended = False
 
     async def read(self, prompt: str, draft: str = "") -> str | None:
         """See LineSource; a draft cannot be offered here and is printed."""
-        if self._reader is None:
-            self._reader = asyncio.StreamReader(limit=8 * 2**20)
-            protocol = asyncio.StreamReaderProtocol(self._reader)
-            await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, sys.stdin)
+        if self._lines is None:
+            self._lines = asyncio.Queue(MAX_LINES_AHEAD)
+            feeding = (asyncio.get_running_loop(), self._lines)
+            threading.Thread(target=_feed, args=feeding, daemon=True).start()
         sys.stdout.write(f"{prompt}{draft}\n")
         if self._waiting is None:
-            self._waiting = asyncio.create_task(self._reader.readline())
+            self._waiting = asyncio.create_task(self._lines.get())
         waiting = self._waiting
         try:
             line = await asyncio.shield(waiting)
@@ -84,3 +88,17 @@ class StreamLines:
     def set_aside(self) -> str:
         """See LineSource: a line of a pipe that has not come yet answers whatever is asked then."""
         return ""
+
+
+def _feed(loop: asyncio.AbstractEventLoop, lines: "asyncio.Queue[bytes]") -> None:
+    """In a thread, since not everything that stdin can be can be waited for; an empty line of bytes is
+    the end of the input."""
+    line = b"begun"
+    while line:
+        try:
+            line = sys.stdin.buffer.readline(MAX_LINE_BYTES)
+        except OSError:  # a directory, or a terminal that went away
+            line = b""
+        if loop.is_closed():
+            return
+        asyncio.run_coroutine_threadsafe(lines.put(line), loop).result()
