@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING
 
 from agent_tui import startup
 from agent_tui.config.layers import ENVIRONMENT, FLAG, Settings
-from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, REPLAY, choose, provider_table, route_to
+from agent_tui.config.providers import (
+    DEMO,
+    HOW_TO_CHOOSE,
+    KEY_VARIABLE,
+    REPLAY,
+    choose,
+    provider_table,
+    route_to,
+)
 from agent_tui.engine.types import Config, ModelChoice, SandboxStatus
 from agent_tui.errors import AgentError, SessionBusyError, UnavailableError, UsageError
 from agent_tui.models.base import Model
@@ -340,7 +348,7 @@ def _ports(
         rename_session=lambda found, title: stored.rename(stored.find(config.state_dir, found), title),
         remove_session=lambda found: stored.remove(stored.find(config.state_dir, found)),
         files=lambda: workspace_files(config.workspace),
-        models=partial(_model_list, Offers(provider_table(start.settings), os.environ)),
+        models=partial(_model_list, Offers(provider_table(start.settings), os.environ, any_key=KEY_VARIABLE)),
         branch=lambda: git_branch(config.workspace),
         nested_instructions=lambda paths: nested_instructions(config, paths),
     )

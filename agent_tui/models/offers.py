@@ -19,7 +19,7 @@ FRESH_S = 30.0  # an answer of the local servers is used again for so long
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """A model that can be used as things are; `where` is the variable with its key, or its server."""
+    """A model to choose; `where` is the variable with its key or its server, or says which key is missing."""
 
     name: str  # `PROVIDER/MODEL`
     where: str
@@ -36,11 +36,14 @@ class Offers:
         providers: Mapping[str, Any],
         environ: Mapping[str, str],
         *,
+        any_key: str = "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`providers` is the user's table; `environ` tells which keys there are, none is read."""
+        """`providers` is the user's table, `environ` tells which keys there are, `any_key` is the variable
+        of a key for providers that name none."""
         self._providers = providers
         self._environ = environ
+        self._any_key = any_key
         self._clock = clock
         self._asked_at: float | None = None
         self._servers: tuple[LocalServer, ...] = ()
@@ -65,14 +68,17 @@ class Offers:
                     yield from self._offer(provider, model, where)
 
     def _key_of(self, provider: Provider) -> str:
-        """Where the key comes from, or the address that needs none; '' where the provider has neither."""
+        """Where the key comes from, or the address that needs none; '' for a provider that nobody set up."""
         if provider.needs_base_url and not provider.base_url:
             return ""
         if is_loopback(provider.base_url):
             return _shown(provider.base_url)
         if provider.api_key_command or provider.api_key_keyring:
             return "api_key_command" if provider.api_key_command else "api_key_keyring"
-        return provider.api_key_env if self._environ.get(provider.api_key_env or "-") else ""
+        variable = provider.api_key_env or self._any_key
+        if self._environ.get(variable):
+            return variable
+        return f"no key: {variable}" if provider.name in self._providers else ""
 
     def _of_servers(self) -> Iterator[Offer]:
         for server in self._servers:

@@ -48,9 +48,18 @@ def dripping() -> Iterator[str]:
 
 
 async def test_only_providers_with_a_key_offer_their_models() -> None:
-    table = {**QUIET, "mine": {"api": "chat", "base_url": "https://x.example/v1", "models": {"a": {}}}}
-    names = [offer.name for offer in await Offers(table, {"ANTHROPIC_API_KEY": "k"}).list()]
+    names = [offer.name for offer in await Offers(QUIET, {"ANTHROPIC_API_KEY": "k"}).list()]
     assert names and all(name.startswith("anthropic/") for name in names)
+
+
+@pytest.mark.parametrize(
+    ("environ", "where"), [({}, "no key: ANY_KEY"), ({"ANY_KEY": "k"}, "ANY_KEY")], ids=["none", "any"]
+)
+async def test_what_the_person_set_up_is_offered_and_says_what_is_missing(
+    environ: dict[str, str], where: str
+) -> None:
+    table = {**QUIET, "mine": {"api": "chat", "base_url": "https://x.example/v1", "models": {"a": {}}}}
+    assert await Offers(table, environ, any_key="ANY_KEY").list() == (Offer(name="mine/a", where=where),)
 
 
 async def test_models_of_the_settings_and_of_local_servers_are_offered_once(
