@@ -298,7 +298,6 @@ def _ports(
     stack: AsyncExitStack,
 ) -> "tuple[Ports, tuple[str, ...]]":
     """The ports, and what of them could not be had."""
-    from agent_tui import stored
     from agent_tui.engine.approvals import SessionGate
     from agent_tui.engine.ports import Ports
     from agent_tui.models.offers import Offers
@@ -343,16 +342,12 @@ def _ports(
         choose_model=lambda name: model_of(choose(name, start.settings, os.environ)),
         fallback=fallback,
         falls_back=falls_back,
-        sessions=lambda: _session_list(config),
-        keep_model=lambda name: _keep_model(config, name),
-        rename_session=lambda found, title: stored.rename(stored.find(config.state_dir, found), title),
-        remove_session=lambda found: stored.remove(stored.find(config.state_dir, found)),
         files=lambda: workspace_files(config.workspace),
         models=partial(_model_list, Offers(provider_table(start.settings), os.environ, any_key=KEY_VARIABLE)),
         branch=lambda: git_branch(config.workspace),
         nested_instructions=lambda paths: nested_instructions(config, paths),
     )
-    return ports, (*roles.problems, *unusable)
+    return _with_stored(ports, config), (*roles.problems, *unusable)
 
 
 class _Roles:
@@ -396,10 +391,21 @@ async def _model_list(offers: "Offers") -> list[dict[str, object]]:
     return [asdict(offer) for offer in await offers.list()]
 
 
-def _keep_model(config: Config, name: str) -> None:
+def _with_stored(ports: "Ports", config: Config) -> "Ports":
+    """The ports with what reaches other sessions and the person's settings."""
+    from agent_tui import stored
     from agent_tui.config.edit import set_value
 
-    set_value(config.config_dir, "model", name)
+    def keep_model(name: str) -> None:
+        set_value(config.config_dir, "model", name)
+
+    return replace(
+        ports,
+        sessions=lambda: _session_list(config),
+        rename_session=lambda found, title: stored.rename(stored.find(config.state_dir, found), title),
+        remove_session=lambda found: stored.remove(stored.find(config.state_dir, found)),
+        keep_model=keep_model,
+    )
 
 
 def _session_list(config: Config) -> list[dict[str, object]]:
