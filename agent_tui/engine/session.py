@@ -7,7 +7,7 @@ in and before any reader sees it. `show` is for display only.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from agent_tui.engine.events import Body, Event, SessionStarted, TurnEnded, TurnStarted
+from agent_tui.engine.events import Body, Event, NoticeRaised, SessionStarted, TurnEnded, TurnStarted
 from agent_tui.engine.fold import Fold
 from agent_tui.engine.hub import Hub, Reader
 from agent_tui.engine.log import EVENT, from_record, to_record
@@ -41,6 +41,7 @@ class Session:
         self._seq = 0
         self._lock = asyncio.Lock()
         self._held: list[tuple[Body, str]] = []
+        self._warned: set[str] = set()
         self._unsaved: list[Entry] = []  # facts that could not be stored; first of the next commit
         self._pictures = Pictures()  # of what is stored
         self._hub = Hub(self.stored)
@@ -109,6 +110,12 @@ class Session:
             self._unsaved.clear()
             self._publish(entries)
         return True
+
+    async def warn_once(self, text: str) -> None:
+        """Raise a notice, unless this process has raised it before."""
+        if text not in self._warned:
+            self._warned.add(text)
+            await self.settle(NoticeRaised(text=text, level="warning"))
 
     async def settle(self, *parts: Part, cause: str = "") -> bool:
         """Like `commit` for facts that already happened: when the store refuses they are kept in

@@ -89,6 +89,9 @@ class Snapshots:
     async def _begin(self, cause: Cause) -> Taken:
         taken = await self._take(cause)
         if taken.checkpoint is not None:
+            health = self._scope.ports.checkpointer.health()
+            if health.detail and health.state == "ok":  # a turn may be over before the watch looks
+                await self._scope.session.warn_once(f"undo: {health.detail}")
             await self._scope.session.settle(*taken.bodies)
         elif taken.error and "undo.failed" not in self._scope.session.fold.notices:
             notice = NoticeRaised(text=f"no undo: {taken.error}", level="warning", key="undo.failed")

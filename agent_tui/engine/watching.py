@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from agent_tui.engine.events import CallOutput, NoticeRaised, StatusChanged, TerminalChanged
+from agent_tui.engine.events import CallOutput, StatusChanged, TerminalChanged
 from agent_tui.engine.ports import Ports
 from agent_tui.engine.session import Session
 from checkpoints.types import Health
@@ -47,8 +47,8 @@ class Watch:
         live = sum(one.get("state") == "live" for one in terminals)
         health = self._ports.checkpointer.health()
         if (health, live) != (self._health, self._live):
-            if health.detail and health.state == "ok" and health != self._health:
-                await self._session.settle(NoticeRaised(text=f"undo: {health.detail}", level="warning"))
+            if health.detail and health.state == "ok":
+                await self._session.warn_once(f"undo: {health.detail}")
             self._health, self._live = health, live
             self._session.show(StatusChanged(undo=health, terminals=live))
 

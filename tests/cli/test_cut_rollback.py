@@ -103,3 +103,11 @@ def test_the_interface_asks_before_it_starts(
             return
         terminal.expect("compatible/scripted" if plain else "undo")
         assert contents(program) == [content] * 4
+
+
+def test_exec_takes_it_back_and_says_so(program: Program, model_server: ModelServer) -> None:
+    model_server.script([{"text": "done"}])
+    ran = program.run("exec", *model_flags("chat", model_server.base_url()), "go")
+    assert ran.code == 0
+    assert f"{ASKED} and was taken back" in ran.err
+    assert contents(program) == ["new\n"] * 4
