@@ -89,3 +89,28 @@ def repository(path: Path, *, commits: int) -> None:
         f"for i in $(seq {commits}); do echo $i > f; git add f; git commit -q -m c$i; done"
     )
     subprocess.run(script, shell=True, check=True, cwd=path)
+
+
+def body(text: str) -> str:
+    """A result without its first line."""
+    return text.partition("\n")[2]
+
+
+async def until(room: Room, session: str, wanted: str) -> str:
+    """Poll until the output so far holds a text; each poll waits by itself."""
+    seen = ""
+    for _ in range(20):
+        outcome = await room.type(session, yield_ms=5_000)
+        seen += body(outcome.text)
+        if wanted in seen:
+            return seen
+        assert outcome.data["live"], outcome.text
+    raise AssertionError(seen)
+
+
+async def sees(room: Room, outcome: Outcome, wanted: str) -> str:
+    """The text of a result and of polls after it, up to one that holds a text."""
+    if wanted in outcome.text or outcome.terminal is None:
+        assert wanted in outcome.text
+        return outcome.text
+    return outcome.text + await until(room, outcome.terminal, wanted)

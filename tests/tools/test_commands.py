@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.tools.room import FakeSink, Room, repository
+from tests.tools.room import FakeSink, Room, body, repository
 from tools.types import CallClass, Grant, OutcomeStatus
 
 
@@ -21,10 +21,6 @@ def running(mark: str) -> list[int]:
         if any(mark in word for word in words):
             found.append(process.pid)
     return found
-
-
-def body(text: str) -> str:
-    return text.partition("\n")[2]
 
 
 async def test_a_command_returns_its_output_streams_in_order_and_its_exit_code(room: Room) -> None:
@@ -196,7 +192,7 @@ async def test_live_output_is_shown_while_it_runs(room: Room) -> None:
 
 async def test_a_refusal_of_the_sandbox_is_told_from_a_failure(room: Room) -> None:
     outside = Path.home() / "agent-tui-test-never-written"
-    outcome = await room.exec(f"touch {outside}/x 2>&1; cat /nonexistent/file")
+    outcome = await room.exec(f"touch {outside}/x 2>&1; cat /usr/never-there/file")
     assert outcome.denied_grant is Grant.NONE
     outcome = await room.exec("python3 -c \"import urllib.request as u; u.urlopen('http://host.invalid')\"")
     assert outcome.denied_grant is Grant.NETWORK

@@ -1,56 +1,15 @@
 """`write_stdin` and the table of live commands, with programs people really use."""
 
 import asyncio
-import shutil
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from sandbox.probe import ProbeResult
-from tests.tools.room import Room, repository
+from tests.tools.room import Room, body, sees, until
 from tools.registry import build_toolbox
 from tools.terminals import MAX_LIVE
-from tools.types import Outcome, OutcomeStatus, TerminalNews
-
-
-def body(text: str) -> str:
-    return text.partition("\n")[2]
-
-
-async def until(room: Room, session: str, wanted: str) -> str:
-    """Poll until the output so far holds a text; each poll waits by itself."""
-    seen = ""
-    for _ in range(20):
-        outcome = await room.type(session, yield_ms=5_000)
-        seen += body(outcome.text)
-        if wanted in seen:
-            return seen
-        assert outcome.data["live"], outcome.text
-    raise AssertionError(seen)
-
-
-async def sees(room: Room, outcome: Outcome, wanted: str) -> str:
-    """The text of a result and of polls after it, up to one that holds a text."""
-    if wanted in outcome.text or outcome.terminal is None:
-        assert wanted in outcome.text
-        return outcome.text
-    return outcome.text + await until(room, outcome.terminal, wanted)
-
-
-async def test_a_repl_is_talked_to_line_by_line(room: Room) -> None:
-    first = await room.exec("python3 -q -i", tty=True, yield_ms=500)
-    assert (first.status, first.terminal) == (OutcomeStatus.YIELDED, "t1")
-    await sees(room, first, ">>>")
-    await sees(room, await room.type("t1", "6*7\n"), "42")
-    await room.type("t1", "while True: pass\n\n")
-    await sees(room, await room.type("t1", "\u0003"), "KeyboardInterrupt")
-    await sees(room, await room.type("t1", "3+4\n"), "7")
-    ended = await room.type("t1", eof=True, yield_ms=30_000)
-    if ended.terminal:
-        ended = await room.type("t1", yield_ms=30_000)
-    assert (ended.exit_code, ended.status, ended.terminal) == (0, OutcomeStatus.SUCCEEDED, None)
+from tools.types import OutcomeStatus, TerminalNews
 
 
 async def test_a_session_with_open_input_needs_no_terminal(room: Room) -> None:
@@ -158,71 +117,6 @@ async def test_a_cancelled_poll_leaves_the_terminal_alone(room: Room) -> None:
     assert outcome.terminal == "t1"
 
 
-async def test_a_rebase_with_an_editor(room: Room) -> None:
-    repository(room.workspace, commits=3)
-    environment = {"GIT_SEQUENCE_EDITOR": "sed -i -e '1s/pick/reword/'", "GIT_EDITOR": "vim -u NONE -n"}
-    if not shutil.which("vim"):
-        pytest.skip("vim is not installed")
-    room.policy = replace(room.policy, git_lane=True)
-    await room.exec("git rebase -i HEAD~2", tty=True, env=environment, yield_ms=1_500)
-    # the prompt that vim puts after a long file name
-    await sees(room, await room.type("t1", "\n"), "c2")
-    await room.type("t1", "ggcwrenamed\u001b", yield_ms=500)
-    outcome = await room.type("t1", ":wq\n", yield_ms=5_000)
-    if outcome.data["live"]:
-        outcome = await room.type("t1", yield_ms=5_000)
-    assert outcome.exit_code == 0, outcome.text
-    log = await room.exec("git log --format=%s")
-    assert body(log.text).split("\n") == ["c3", "renamed", "c1"]
-
-
-async def test_less_shows_its_screen_and_quits(room: Room) -> None:
-    room.write("long.txt", "".join(f"line {number}\n" for number in range(1, 200)))
-    first = await room.exec("less long.txt", tty=True, yield_ms=700)
-    assert "line 24" not in await sees(room, first, "line 23")
-    assert "[screen now]" in await sees(room, await room.type("t1", " ", yield_ms=500), "line 46")
-    ended = await room.type("t1", "q", yield_ms=30_000)
-    assert (ended if ended.terminal is None else await room.type("t1", yield_ms=30_000)).exit_code == 0
-
-
-async def test_top_shows_processes_and_quits(room: Room) -> None:
-    if not shutil.which("top"):
-        pytest.skip("top is not installed")
-    first = await room.exec("top", tty=True, yield_ms=1_000)
-    await sees(room, first, "PID")
-    ended = await room.type("t1", "q")
-    if ended.data["live"]:
-        ended = await room.type("t1", yield_ms=5_000)
-    assert ended.exit_code == 0
-
-
-async def test_a_curses_program(room: Room) -> None:
-    room.write(
-        "menu.py",
-        "import curses\n"
-        "def main(s):\n"
-        "    s.addstr(3, 5, 'choose: y/n'); s.refresh()\n"
-        "    key = s.getkey(); s.addstr(5, 5, 'you chose ' + key); s.refresh(); s.getkey()\n"
-        "curses.wrapper(main)\nprint('left')\n",
-    )
-    first = await room.exec("python3 menu.py", tty=True, yield_ms=800)
-    await sees(room, first, "choose: y/n")
-    await sees(room, await room.type("t1", "y"), "you chose y")
-    await sees(room, await room.type("t1", "x"), "left")
-
-
-async def test_a_server_is_reached_by_a_later_call(room: Room) -> None:
-    if not room.probe.shared_network:
-        pytest.skip("; ".join(room.probe.lost))
-    room.write("page.txt", "served")
-    server = await room.exec("python3 -u -m http.server 8124 --bind 127.0.0.1 & echo started", yield_ms=250)
-    assert server.terminal == "t1"
-    await sees(room, server, "Serving")
-    fetch = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:8124/page.txt').read().decode())"
-    assert body((await room.exec(f'python3 -c "{fetch}"')).text) == "served"
-    await room.type("t1", signal="KILL", yield_ms=250)
-
-
 def test_the_description_says_what_loopback_reaches(room: Room) -> None:
     def told(probe: ProbeResult) -> str:
         toolbox = build_toolbox(artifacts=room.artifacts, probe=probe)
@@ -230,31 +124,6 @@ def test_the_description_says_what_loopback_reaches(room: Room) -> None:
 
     assert "start a server in one call, use it in the next." in told(replace(room.probe, shared_network=True))
     assert "those of different commands do not." in told(replace(room.probe, shared_network=False))
-
-
-async def test_a_server_and_its_client_share_a_terminal(room: Room) -> None:
-    room.write("index.html", "it works")
-    await room.exec("bash --norc", tty=True, yield_ms=300)
-    await room.type("t1", "python3 -m http.server 8123 >/dev/null 2>&1 &\n")
-    fetch = "python3 -c \"import urllib.request as u; print(u.urlopen('http://127.0.0.1:8123/').read())\"\n"
-    seen = ""
-    for _ in range(20):
-        seen += (await room.type("t1", fetch)).text
-        if "it works" in seen:
-            break
-    assert "b'it works'" in seen
-    await room.type("t1", signal="KILL")
-
-
-async def test_programs_that_want_a_person_are_handed_on(room: Room) -> None:
-    if shutil.which("sudo"):
-        outcome = await room.exec("sudo -k true", yield_ms=2_000)
-        assert outcome.exit_code not in (0, None) or outcome.status is OutcomeStatus.YIELDED
-    if shutil.which("npm"):
-        outcome = await room.exec("npm init", tty=True, yield_ms=1_000)
-        assert outcome.status is OutcomeStatus.YIELDED
-    device = await room.exec("head -c1 /dev/tty; echo", yield_ms=2_000)
-    assert device.exit_code is not None  # without a terminal there is none to open
 
 
 async def test_the_thirty_third_is_refused_with_the_list(room: Room) -> None:
