@@ -30,6 +30,7 @@ from agent_tui.engine.types import Config, ModelChoice, SandboxStatus
 from agent_tui.errors import AgentError, SessionBusyError, UnavailableError, UsageError
 from agent_tui.models.base import Model
 from agent_tui.scratch import scratch, sweep
+from sandbox.environment import trusted_path
 from sandbox.placeholders import present as stand_ins_present
 from sandbox.policy import Mode
 from sandbox.probe import ProbeResult, probe
@@ -85,11 +86,13 @@ async def open_engine(start: Start) -> Opened:
         if config.model is not None:
             _preload(config.model)
         stand_ins_present(config.state_dir)  # what a crash left in a workspace goes first
-        found = probe(config.state_dir)
-        _require_sandbox(config, found)
         place, session, notices = await _open_session(start, config, stack)
         start = _continuing(start, session)
         config = _of_session(config, session, start.settings)
+        roots = (config.workspace, *config.extra_roots)  # a stored session may have another workspace
+        os.environ["PATH"] = trusted_path(os.environ.get("PATH", os.defpath), roots)
+        found = probe(config.state_dir)
+        _require_sandbox(config, found)
         engine = _build(start, config, place, session, found, notices, stack)
     except BaseException:
         await stack.aclose()
@@ -282,6 +285,7 @@ def _build(
         ),
         notices=(
             *notices,
+            *(f"the sandbox holds, but not on this machine: {lost}" for lost in found.lost if found.is_fresh),
             *(ignored.reason for ignored in start.settings.ignored),
             *told.problems,
             *problems,

@@ -11,7 +11,7 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ class ProbeResult:
     fix: str = ""
     shared_network: bool = False  # commands of a session can have one loopback network together
     lost: tuple[str, ...] = ()  # promises that cannot be kept here, one phrase each
+    is_fresh: bool = False  # found out just now; not kept
 
 
 def probe(state_dir: Path, *, refresh: bool = False, environ: Mapping[str, str] | None = None) -> ProbeResult:
@@ -53,7 +54,7 @@ def probe(state_dir: Path, *, refresh: bool = False, environ: Mapping[str, str] 
         results.append(trial.run(path, state_dir, variables))
         if results[-1].available:
             _save(kept, key, results[-1])
-            return results[-1]
+            return replace(results[-1], is_fresh=True)
     return results[0]  # the system's explains best; a failure is never kept, it may be mended any time
 
 

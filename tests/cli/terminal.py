@@ -4,9 +4,11 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import struct
 import termios
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -18,7 +20,8 @@ WAIT_S = 15.0
 class Terminal:
     """One start of the program in a terminal of 100×30; output is kept whole."""
 
-    def __init__(self, program: Program, *argv: str, **environ: str) -> None:
+    def __init__(self, program: Program, *argv: str, line: Sequence[str] = (), **environ: str) -> None:
+        """`line` starts the program in another way than the usual one."""
         self.seen = ""
         self._read = 0
         self._pid, self._fd = pty.fork()
@@ -26,8 +29,8 @@ class Terminal:
             # before the program can ask for it
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
             os.chdir(program.workspace)
-            line = [*command(*program.hidden), *argv]
-            os.execvpe(line[0], line, program.environ | environ)
+            words = [*(line or command(*program.hidden)), *argv]
+            os.execvpe(words[0], words, program.environ | environ)
 
     def __enter__(self) -> Self:
         return self
@@ -59,6 +62,11 @@ class Terminal:
         _, status = os.waitpid(self._pid, 0)
         self._pid = 0
         return os.waitstatus_to_exitcode(status)
+
+    def terminate(self) -> int:
+        """SIGTERM from outside; the exit code."""
+        os.kill(self._pid, signal.SIGTERM)
+        return self.end()
 
     def hang_up(self) -> int:
         """Close the terminal under the program; the exit code, negative for a signal."""

@@ -1,6 +1,7 @@
 """The interface in a terminal of 100×30, over the real engine and a scripted model."""
 
 import time
+from collections.abc import Sequence
 
 import pyte
 
@@ -12,8 +13,8 @@ from tests.program import Program, model_flags
 class Screen(Terminal):
     """A terminal whose picture can be read."""
 
-    def __init__(self, program: Program, *argv: str) -> None:
-        super().__init__(program, *argv)
+    def __init__(self, program: Program, *argv: str, line: Sequence[str] = ()) -> None:
+        super().__init__(program, *argv, line=line)
         self._screen = pyte.Screen(100, 30)
         self._stream = pyte.Stream(self._screen)
         self._drawn = 0

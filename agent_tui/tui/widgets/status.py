@@ -60,8 +60,8 @@ def line(status: Status, width: int, glyphs: Glyphs) -> Line:
 
 
 def _width(items: list[Item], glyphs: Glyphs) -> int:
-    shown = [Span(item.forms[0]) for item in items if item.forms[0]]
-    return 1 + width_of(shown) + len(glyphs.separator) * max(len(shown) - 1, 0)
+    shown = [untrusted(item.forms[0], strict=True) for item in items if item.forms[0]]
+    return 1 + sum(map(width_of, shown)) + len(glyphs.separator) * max(len(shown) - 1, 0)
 
 
 def _drop(items: list[Item], drop: str, status: Status) -> None:
@@ -150,7 +150,9 @@ def _sandbox(status: Status, glyphs: Glyphs) -> Item:
         return Item("sandbox", ["NO SANDBOX, asks"], alarm=True)
     name = "read-only" if sandbox.mode is Mode.READ_ONLY else "workspace"
     more = f"+{status.extra_roots}" if status.extra_roots and name == "workspace" else ""
-    return Item("sandbox", [f"{glyphs.sandbox} {name}{more}, net {'on' if sandbox.network else 'off'}"])
+    network = f"net {'on' if sandbox.network else 'off'}"
+    partly = ", partly" if sandbox.lost else ""  # doctor tells what this machine cannot do
+    return Item("sandbox", [f"{glyphs.sandbox} {name}{more}, {network}{partly}"])
 
 
 def _undo(status: Status) -> Item:
