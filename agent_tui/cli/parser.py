@@ -3,6 +3,7 @@
 import argparse
 import importlib
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple, NoReturn
 
 from agent_tui import __version__
@@ -97,9 +98,30 @@ def parse(argv: Sequence[str]) -> tuple[CommandSpec, argparse.Namespace]:
     if not name:
         _refuse_slip(rest)
     spec = COMMANDS[name] if name else INTERACTIVE
-    arguments = build(name).parse_args(rest)
+    parser = build(name)
+    arguments = parser.parse_args(rest if name == "sandbox" else _options_first(parser, rest))
     arguments.command_name = name
     return spec, arguments
+
+
+def _options_first(parser: argparse.ArgumentParser, argv: Sequence[str]) -> list[str]:
+    """The line with its options before its words: argparse would give a word that may be left out up at
+    the first option. What `sandbox` runs has options of its own, so its line stays as it is."""
+    takes_value = {flag for a in parser._actions if a.nargs != 0 for flag in a.option_strings}
+    options: list[str] = []
+    words: list[str] = []
+    rest = iter(argv)
+    for word in rest:
+        if word == "--":
+            words += ["--", *rest]
+        elif word.startswith("-") and word != "-":
+            value = list(islice(rest, 1)) if word in takes_value else []
+            if word in takes_value and not value:
+                return list(argv)  # it is missing, which argparse tells
+            options += [word, *value]
+        else:
+            words.append(word)
+    return options + words
 
 
 def _refuse_slip(argv: Sequence[str]) -> None:
