@@ -11,29 +11,16 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from sandbox import processes
+from sandbox.abilities import ProbeResult
 from sandbox.host import private_dir
 
 _FORMAT = 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeResult:
-    """What this machine can do. `detail` says what is wrong, `fix` the exact next step."""
-
-    available: bool
-    bwrap: str  # path, empty when none was found
-    version: str
-    seccomp: bool
-    detail: str = ""
-    fix: str = ""
-    shared_network: bool = False  # commands of a session can have one loopback network together
-    lost: tuple[str, ...] = ()  # promises that cannot be kept here, one phrase each
-    is_fresh: bool = False  # found out just now; not kept
+__all__ = ["ProbeResult", "find_bwrap", "probe"]
 
 
 def probe(state_dir: Path, *, refresh: bool = False, environ: Mapping[str, str] | None = None) -> ProbeResult:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from sandbox import cgroups, processes, scope, seccomp
+from sandbox.abilities import ProbeResult
 from sandbox.bwrap import Fds, arguments
 from sandbox.diagnosis import Machine, explain, install
 from sandbox.environment import build
@@ -16,7 +17,6 @@ from sandbox.errors import SandboxError
 from sandbox.host import home, private_dir
 from sandbox.policy import Mode, Policy
 from sandbox.preparation import prepare
-from sandbox.probe import ProbeResult
 from sandbox.shared_network import Network, make
 
 _OLDEST = (0, 8)  # the first with `--disable-userns` and `--size`
