@@ -22,12 +22,17 @@ class Growing:
         """The lines after `closed`, once `text`, which begins with that of the last update, is taken in."""
         tail = text[self._offset :]
         blocks = markdown.blocks(tail)
-        for block in blocks[:-1]:
+        at = max(len(blocks) - 1, 0)
+        if at and "\n" not in tail[blocks[at].start :]:
+            at -= 1  # its first line may yet turn out to go on with the block before: `*` becomes `**bold`
+        for block in blocks[:at]:
             self._add(markdown.lines_of(block.tokens, self.look))
-        if len(blocks) > 1:
-            self._offset += blocks[-1].start
-        last = markdown.lines_of(blocks[-1].tokens, self.look) if blocks else []
-        return [BLANK, *last] if self._closed and last else last
+        self._offset += blocks[at].start if at else 0
+        last: list[Line] = []
+        for block in blocks[at:]:
+            rows = markdown.lines_of(block.tokens, self.look)
+            last += [BLANK, *rows] if rows and (self._closed or last) else rows
+        return last
 
     def _add(self, rows: list[Line]) -> None:
         if self._closed and rows:

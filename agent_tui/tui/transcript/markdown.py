@@ -3,6 +3,7 @@
 Links are shown with their address and never followed; raw HTML is shown as text.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +22,9 @@ def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+
+
+_LINE_END = re.compile(r"\r\n?|\n")  # what the parser counts as one (CommonMark 2.1)
 
 
 class TopBlock(NamedTuple):
@@ -43,9 +47,7 @@ def render(text: str, look: Look) -> list[Line]:
 
 def blocks(text: str) -> list[TopBlock]:
     """The top-level blocks of `text` in order."""
-    starts = [0]
-    for row in text.split("\n"):
-        starts.append(starts[-1] + len(row) + 1)
+    starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
     result = []
     for group in _groups(_parser().parse(text)):
         first = group[0].map

@@ -11,7 +11,11 @@ from textual.widgets import TextArea
 
 _JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")
 _SHOWN = {code: 0x2400 + code for code in range(0x20) if code != 0x09} | {0x7F: 0x2421}
-_SHOWN |= dict.fromkeys((*range(128, 160), 1564, 8206, 8207, *range(8234, 8239), *range(8294, 8298)), 65533)
+_HOSTILE = (
+    *range(0x80, 0xA0), 0x61C, 0x200E, 0x200F, 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A),
+    *range(0xD800, 0xE000), *range(0xE0000, 0xE0080),
+)  # fmt: skip
+_SHOWN |= dict.fromkeys(_HOSTILE, 0xFFFD)
 
 
 class PlainTextArea(TextArea):
@@ -95,6 +99,15 @@ class PlainTextArea(TextArea):
         """An editing action here and now: by way of the app, letters typed after it would be first."""
         _, name, parameters = actions.parse(action)
         getattr(self, f"action_{name}")(*parameters)
+
+    def on_resize(self) -> None:
+        """The first layout, and each later one: the terminal's cursor follows the caret."""
+        self.call_after_refresh(self.put_cursor)
+
+    def put_cursor(self) -> None:
+        """The terminal's cursor to the caret, for input methods and magnifiers."""
+        if self.has_focus:
+            self.app.cursor_position = self.cursor_screen_offset
 
     def set_text(self, text: str) -> None:
         """Replace everything, undoably, caret at the end."""
