@@ -6,6 +6,7 @@ in and before any reader sees it. `show` is for display only.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
 
 from agent_tui.engine.events import Body, Event, NoticeRaised, SessionStarted, TurnEnded, TurnStarted
 from agent_tui.engine.fold import Fold
@@ -92,7 +93,8 @@ class Session:
 
     async def transact(self, make: Callable[[], Sequence[Part] | None], cause: str = "") -> bool:
         """`commit` what `make` gives inside the transaction, when nothing else can change; False and
-        no transaction when that is None."""
+        no transaction when that is None. A cancellation waits until what was begun is on disk and
+        published, so that store and fold never part."""
         async with self._lock:
             parts = make()
             if parts is None:
@@ -100,8 +102,11 @@ class Session:
             entries = self._entries(parts, cause)
             now, pictures = self.clock.now(), self._pictures
             pictures.drop()
+            records = [to_record(e, now, pictures) for e in self._unsaved + entries]
+            appended = asyncio.ensure_future(self._records.append(records))
+            cancelled = await _ended(appended)
             try:
-                await self._records.append([to_record(e, now, pictures) for e in self._unsaved + entries])
+                appended.result()
             except RecordsError:
                 self._seq -= sum(isinstance(entry, Event) for entry in entries)
                 self._publish([])
@@ -109,6 +114,8 @@ class Session:
             pictures.keep()
             self._unsaved.clear()
             self._publish(entries)
+            if cancelled is not None:
+                raise cancelled
         return True
 
     async def warn_once(self, text: str) -> None:
@@ -169,3 +176,14 @@ class Session:
         self._seq = max(self._seq, entry.seq)
         if entry.is_durable:
             self.fold.apply(entry)
+
+
+async def _ended(work: asyncio.Future[Any]) -> asyncio.CancelledError | None:
+    """Wait for the end of the work; the cancellation that came meanwhile, if one did."""
+    seen = None
+    while not work.done():
+        try:
+            await asyncio.wait({work})
+        except asyncio.CancelledError as cancellation:
+            seen = cancellation
+    return seen

@@ -1,0 +1,48 @@
+"""The ledger under cancellation: what was begun is stored and published, whole."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from agent_tui.engine.clock import SystemClock
+from agent_tui.engine.session import Session
+from checkpoints.records import SessionRecords
+from context.items import Item, UserItem
+
+
+@asynccontextmanager
+async def stored(path: Path) -> AsyncIterator[Session]:
+    records = await SessionRecords.open(path)
+    try:
+        yield await Session.load(records, SystemClock())
+    finally:
+        await records.close()
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_a_cancelled_commit_is_stored_and_folded_or_neither(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    async with stored(tmp_path / "session.db") as session:
+        for number in range(60):
+            commit = asyncio.create_task(say(session, f"message {number}"))
+            for _ in range(rng.randrange(6)):
+                await asyncio.sleep(0)
+            commit.cancel()
+            await asyncio.gather(commit, return_exceptions=True)
+            await say(session, f"after {number}")
+        folded = list(session.fold.log)
+    async with stored(tmp_path / "session.db") as again:
+        assert list(again.fold.log) == folded
+    assert len({item.id for item in folded}) == len(folded)
+    said = [item.text for item in folded if isinstance(item, UserItem)]
+    assert [text for text in said if text.startswith("after")] == [f"after {n}" for n in range(60)]
+    assert len(said) > 60, "some cancellations came after the write had begun"
+
+
+async def say(session: Session, text: str) -> None:
+    item: Item = UserItem(id=session.item_id("u"), text=text)
+    await session.commit(item)
