@@ -5,7 +5,7 @@ import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_tui.engine.events import (
     CallEnded,
@@ -35,7 +35,20 @@ from checkpoints.owner import OwnedError, Owner
 from checkpoints.records import SessionRecords
 from context.codec import DecodeError
 
-__all__ = ["SessionEntry", "find", "json_lines", "listed", "markdown", "remove", "rename", "replay"]
+if TYPE_CHECKING:
+    from agent_tui.models.replay import Said
+
+__all__ = [
+    "SessionEntry",
+    "find",
+    "json_lines",
+    "listed",
+    "markdown",
+    "remove",
+    "rename",
+    "replay",
+    "said_in",
+]
 
 
 def listed(state_dir: Path, workspace: Path | None) -> list[SessionEntry]:
@@ -92,7 +105,7 @@ async def json_lines(place: SessionPlace) -> AsyncIterator[str]:
 
 
 async def replay(place: SessionPlace, secrets: Iterable[str]) -> AsyncIterator[str]:
-    """The model's responses as `-m replay/FILE` plays them; `secrets` and what looks like one is masked."""
+    """What was said as `-m replay/FILE` plays it again; `secrets` and what looks like one is masked."""
     from agent_tui.models.replay import saved_lines
 
     known, home, pictures = tuple(secrets), str(Path.home()), Pictures()
@@ -104,6 +117,16 @@ async def replay(place: SessionPlace, secrets: Iterable[str]) -> AsyncIterator[s
         if not isinstance(entry, Event):
             for line in saved_lines((entry,), secrets=known, home=home):
                 yield line
+
+
+def said_in(file: str) -> "tuple[Said, ...]":
+    """What the person typed in a session saved as `replay`. Raises UsageError."""
+    from agent_tui.models.replay import ReplayError, said_in
+
+    try:
+        return said_in(Path(file).expanduser().absolute())
+    except ReplayError as error:
+        raise UsageError(str(error)) from error
 
 
 async def markdown(place: SessionPlace) -> AsyncIterator[str]:
@@ -161,7 +184,7 @@ class _Markdown:
             case RolledBack() as body:
                 yield f"> rolled back to {body.checkpoint_id} ({body.mode})"
             case TurnEnded() as body:
-                yield f"*{body.sentence}; {body.steps} steps, {body.duration_s:.1f} s*"
+                yield f"*{body.sentence}; {body.steps} step{'' if body.steps == 1 else 's'}, {body.duration_s:.1f} s*"
             case _:
                 return
 

@@ -3,9 +3,13 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_tui import startup
 from agent_tui.errors import UsageError
+
+if TYPE_CHECKING:
+    from agent_tui.headless.one_shot import Later
 
 NOTHING_STORED = "`--ephemeral` keeps nothing, so no session can be continued with it; leave one of them out"
 
@@ -29,7 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
     startup.begin()
     _check(arguments)
     continues = bool(arguments.resume or arguments.last)
-    prompt = _prompt(arguments, may_be_empty=continues or arguments.stdin_commands)
+    replays = not continues and (arguments.setting_model or "").startswith("replay/")
+    prompt = _prompt(arguments, may_be_empty=continues or arguments.stdin_commands or replays)
 
     from agent_tui.cli.settings import configure, images
 
@@ -54,6 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         json=settings.flag("json"),
         last_message=_writable(Path(last_message).expanduser()) if last_message else None,
         takes_orders=arguments.stdin_commands,
+        said=_said(config.model.model) if replays and config.model and not prompt else (),
     )
     resume = NEWEST if arguments.last else (arguments.resume or "")
     start = Start(config=config, settings=settings, resume=resume, fork=arguments.fork)
@@ -91,6 +97,17 @@ def _prompt(arguments: argparse.Namespace, *, may_be_empty: bool) -> str:
             'exec: the prompt is empty; give one, such as `agent-tui exec "fix the failing test"`'
         )
     return text.strip()
+
+
+def _said(file: str) -> "tuple[Later, ...]":
+    """What the person typed in a saved session, to be said again."""
+    from agent_tui.headless.one_shot import Later
+    from agent_tui.stored import said_in
+
+    said = tuple(Later(text=one.text, after=one.after, steer=one.steer) for one in said_in(file))
+    if not said:
+        raise UsageError(f"exec: `{file}` holds no prompt; give one")
+    return said
 
 
 def _writable(path: Path) -> Path:

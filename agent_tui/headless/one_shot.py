@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import AsyncIterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,11 +32,13 @@ from agent_tui.engine.events import (
     InputDelivered,
     InputReturned,
     Refused,
+    ResponseEnded,
     SessionClosed,
     SessionStarted,
     TurnEnded,
     TurnStarted,
 )
+from agent_tui.engine.types import InputKind
 from agent_tui.headless.jsonl import JsonLines
 from agent_tui.headless.orders import MAX_LINE_BYTES, OrderError, parse
 from agent_tui.headless.progress import Progress
@@ -45,10 +48,20 @@ from context.items import Image
 SIGINT_CODE = 128 + signal.SIGINT
 SIGTERM_CODE = 128 + signal.SIGTERM
 NOT_STARTED_CODE = 1
+REFUSED_CODE = 2  # what was asked for cannot be done: nothing to go on with, a message that is too long
 OUTPUT_CODE = 1  # the answer could not be written
 PIPE_CLOSED_CODE = 128 + signal.SIGPIPE
 CLOSE_WITHIN_S = 2.5  # of a SIGTERM: the engine takes two seconds (design b.7)
 _SETTLE_S = 10.0  # for the engine to close after the last turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Later:
+    """A message that is sent once so many responses have come, and no run is open unless it is a steer."""
+
+    text: str
+    after: int
+    steer: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +73,7 @@ class Job:
     json: bool = False
     last_message: Path | None = None
     takes_orders: bool = False  # commands as JSON lines on stdin
+    said: tuple[Later, ...] = ()  # in place of a prompt: a whole session, as it was saved
 
 
 class OneShot:
@@ -71,6 +85,8 @@ class OneShot:
         self._mapper = JsonLines()
         self._progress = Progress(sys.stderr)
         self._commands = 0
+        self._said = deque(job.said)
+        self._responses = 0
         self._pending: set[str] = set()  # messages that no turn has taken
         self._continuing = ""  # the command that asked to go on with a paused task
         self._running = False
@@ -90,12 +106,10 @@ class OneShot:
         events = self._engine.events()
         self._watch_signals()
         follower = asyncio.create_task(self._follow(events))
-        if self._job.takes_orders:
-            threading.Thread(
-                target=self._read_orders, args=(asyncio.get_running_loop(),), daemon=True
-            ).start()
         if self._job.prompt:
             self._send(Submit(text=self._job.prompt, images=self._job.images))
+        elif self._said:
+            self._say_on()
         elif not self._job.takes_orders:
             self._send(Continue())
         closed = asyncio.create_task(self._closed.wait())
@@ -121,10 +135,14 @@ class OneShot:
 
     def _show(self, event: Event) -> None:
         if not self._job.json:
-            self._progress.show(event)
+            if not self._refuses_start(event):  # told at the end
+                self._progress.show(event)
             return
         for line in self._mapper.lines(event):
             self._print(line + "\n")
+
+    def _refuses_start(self, event: Event) -> bool:
+        return isinstance(event.body, Refused) and event.body.command_id in self._pending
 
     def _print(self, text: str) -> None:
         """Write to stdout; one that takes no more ends the run, and the session can be resumed."""
@@ -143,6 +161,9 @@ class OneShot:
         match event.body:
             case SessionStarted(session_id=session):
                 self._session = session
+                if self._job.takes_orders:  # not before: what they lead to comes after the opening
+                    loop = asyncio.get_running_loop()
+                    threading.Thread(target=self._read_orders, args=(loop,), daemon=True).start()
             case InputAccepted(input_id=pending):
                 self._pending.discard(event.cause)
                 self._pending.add(pending)
@@ -155,12 +176,29 @@ class OneShot:
             case TurnStarted():
                 self._running = True
                 self._pending.discard(self._continuing)
+            case ResponseEnded():
+                self._responses += 1
+                self._say_on()
             case TurnEnded() as ended:
                 self._running = False
                 self._ended = ended
                 self._answer = ended.text
+                self._say_on()
             case _:
                 pass
+
+    def _say_on(self) -> None:
+        """Send what was said next in the session that is played again, where its turn has come."""
+        if self._signal is not None or self._is_closing:
+            return
+        while self._said and self._said[0].after <= self._responses:
+            if self._running and not self._said[0].steer:
+                return
+            is_steer = self._running
+            message = self._said.popleft()
+            self._send(Submit(text=message.text, kind=InputKind.STEER if is_steer else InputKind.PROMPT))
+            if not is_steer:
+                return
 
     def _is_idle(self) -> bool:
         return not (self._running or self._pending or self._orders_open)
@@ -263,7 +301,9 @@ class OneShot:
             return PIPE_CLOSED_CODE
         if self._output_problem:
             return OUTPUT_CODE
-        return self._ended.exit_code if self._ended else NOT_STARTED_CODE
+        if self._ended is None:
+            return REFUSED_CODE if self._refusal else NOT_STARTED_CODE
+        return self._ended.exit_code
 
 
 def _write(stream: TextIO, text: str) -> None:

@@ -1,19 +1,31 @@
-"""Saves the model's side of a session and plays it again, offline, for bug reports and tests.
+"""Saves what was said in a session and plays it again, offline, for bug reports and tests.
 
-One JSON object a line, a response each. What could be a secret is masked on the way out.
+One JSON object a line: a response of the model, or `{"said": TEXT, "origin": …}` of the person, in their
+order. What could be a secret is masked on the way out; pictures and results of tools are not saved.
 """
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from agent_tui.models.base import ErrorKind, ModelError
 from agent_tui.models.scripted import SCRIPTED, ScriptedCall, ScriptedModel, Step
 from context.codec import DecodeError, decode, encode
-from context.items import CallPart, Item, OpaquePart, ReasoningPart, ResponseItem, StopReason, TextPart
+from context.items import (
+    CallPart,
+    Item,
+    OpaquePart,
+    Origin,
+    ReasoningPart,
+    ResponseItem,
+    StopReason,
+    TextPart,
+    UserItem,
+)
 
 _SECRETS = re.compile(
     r"\b(?:sk|pk|rk|ghp|gho|ghs|glpat|xox[abp])[-_][A-Za-z0-9_-]{12,}"
@@ -23,21 +35,37 @@ _SECRETS = re.compile(
 )
 _MASK = "‹hidden›"
 PROVIDER = "replay"
+Made = TypeVar("Made")
 
 
 class ReplayError(ValueError):
     """A line of a saved session cannot be read; the text names it."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What the person typed, and how many responses had come before it."""
+
+    text: str
+    after: int
+    steer: bool = False
+
+
 def saved_lines(items: Iterable[Item], *, secrets: Iterable[str] = (), home: str = "") -> Iterator[str]:
-    """The responses among `items`, one line each, without signatures and sealed reasoning.
+    """What person and model said among `items`, one line each, without signatures and sealed reasoning.
 
     `secrets` are values to mask beside what looks like one; `home` becomes `~`.
     """
     known = [value for value in secrets if len(value) >= 4]
     for item in items:
-        if isinstance(item, ResponseItem):
-            yield json.dumps(_masked(encode(item), known, home.rstrip("/")), ensure_ascii=False)
+        match item:
+            case ResponseItem():
+                line = encode(item)
+            case UserItem(text=text, origin=origin) if origin is not Origin.ANSWER:  # the call asks again
+                line = {"said": text, "origin": str(origin)}
+            case _:
+                continue
+        yield json.dumps(_masked(line, known, home.rstrip("/")), ensure_ascii=False)
 
 
 def _masked(value: Any, secrets: list[str], home: str) -> Any:
@@ -55,16 +83,35 @@ def _masked(value: Any, secrets: list[str], home: str) -> Any:
 
 
 def steps_of(lines: Iterable[str]) -> list[Step]:
-    """Saved lines as a script. Raises ReplayError."""
-    steps = []
+    """The responses among saved lines as a script. Raises ReplayError."""
+    return [entry for entry in _entries(lines) if isinstance(entry, Step)]
+
+
+def said_in(path: Path) -> tuple[Said, ...]:
+    """What the person typed in a saved session, in order. Raises ReplayError."""
+    entries = _of_file(path, _entries)
+    return tuple(entry for entry in entries if isinstance(entry, Said))
+
+
+def _entries(lines: Iterable[str]) -> list[Step | Said]:
+    entries: list[Step | Said] = []
+    responses = 0
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
-            steps.append(_step(decode(ResponseItem, json.loads(line))))
+            entry = _entry(json.loads(line), responses)
         except (DecodeError, ValueError) as error:
-            raise ReplayError(f"line {number} is no saved response: {error}") from error
-    return steps
+            raise ReplayError(f"line {number} is no part of a saved session: {error}") from error
+        responses += isinstance(entry, Step)
+        entries.append(entry)
+    return entries
+
+
+def _entry(value: Any, responses: int) -> Step | Said:
+    if isinstance(value, dict) and isinstance(value.get("said"), str):
+        return Said(text=value["said"], after=responses, steer=value.get("origin") == Origin.STEER)
+    return _step(decode(ResponseItem, value))
 
 
 def _step(response: ResponseItem) -> Step:
@@ -102,11 +149,17 @@ def replay_model(lines: Iterable[str], *, name: str = "saved") -> ScriptedModel:
 
 def replay_file(path: Path) -> ScriptedModel:
     """`replay_model` of a file that `sessions export --format replay` wrote. Raises ReplayError."""
+    return _of_file(path, partial(replay_model, name=str(path)))
+
+
+def _of_file(path: Path, make: Callable[[list[str]], Made]) -> Made:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ReplayError(f"`{path}` cannot be read: {error}") from error
+    except OSError as error:
+        raise ReplayError(f"`{path}` cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ReplayError(f"`{path}` is no saved session: it is not UTF-8 text") from error
     try:
-        return replay_model(lines, name=str(path))
+        return make(lines)
     except ReplayError as error:
         raise ReplayError(f"`{path}`: {error}; `sessions export --format replay` writes such files") from None

@@ -51,9 +51,10 @@ async def test_a_saved_session_plays_again_without_its_secrets() -> None:
         TextPart(text=f"key {key}, file {home}/a.txt, word swordfish"),
         call("c1.1", '{"cmd":"ls"}', provider_id="call_9"),
     )
-    lines = list(saved_lines([item, user("go").item], secrets=["swordfish"], home=home))
-    assert len(lines) == 1
-    assert not any(secret in lines[0] for secret in (key, home, "swordfish", "signature"))
+    said = user(f"with swordfish in {home}/b").item
+    lines = list(saved_lines([said, item], secrets=["swordfish"], home=home))
+    assert lines[0] == '{"said": "with ‹hidden› in ~/b", "origin": "prompt"}'
+    assert not any(secret in lines[1] for secret in (key, home, "swordfish", "signature"))
     done = (await run(replay_model(lines)))[-1]
     assert isinstance(done, Completed)
     assert done.parts[-1] == CallPart(
