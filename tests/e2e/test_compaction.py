@@ -6,6 +6,8 @@ import os
 import random
 import signal
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +69,33 @@ def execute(program: Program, server: ModelServer, *argv: str, dialect: str = "c
     return program.run("exec", *flags, "--json", *argv, **rest)
 
 
+def attended(
+    program: Program,
+    server: ModelServer,
+    *argv: str,
+    dialect: str,
+    orders: Callable[[dict[str, Any]], dict[str, Any] | None],
+) -> Ran:
+    """Like `execute`, with a program on stdin that may answer each event with an order."""
+    flags = model_flags(dialect, server.base_url(dialect))
+    process = program.start("exec", *flags, "--json", "--stdin-commands", *argv)
+    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        event = json.loads(line)
+        order = orders(event)
+        if event["type"] in ("turn.completed", "turn.failed"):
+            process.stdin.close()
+        elif order is not None and not process.stdin.closed:
+            with suppress(BrokenPipeError):  # it ended meanwhile
+                process.stdin.write(json.dumps(order) + "\n")
+                process.stdin.flush()
+    with process.stdout, process.stderr:
+        error = process.stderr.read()
+    return Ran(process.wait(30), "".join(lines), error)
+
+
 def events(ran: Ran) -> list[dict[str, Any]]:
     return [json.loads(line) for line in ran.out.splitlines()]
 
@@ -77,7 +106,7 @@ def epochs(ran: Ran) -> list[dict[str, Any]]:
 
 
 def end(ran: Ran) -> dict[str, Any]:
-    return events(ran)[-1]
+    return next(event for event in reversed(events(ran)) if "reason" in event)
 
 
 def talk(step: dict[str, Any]) -> dict[str, Any]:
@@ -142,7 +171,28 @@ def random_script(seed: int, steps: int) -> list[dict[str, Any]]:
             script.append({"text": "cut short", "cut": "text"})
         calls = [_random_call(rng, number, n) for n in range(rng.choice((1, 1, 1, 2, 3, 8)))]
         script.append(talk({"text": f"step {number}", "calls": calls}))
-    return [*script, talk({"text": "that is all"})]
+    return [*script, *[talk({"text": "that is all"})] * 8]
+
+
+class Steers:
+    """Orders that steer at random moments; each carries a mark that must outlive every epoch."""
+
+    def __init__(self, rng: random.Random, chunk: int) -> None:
+        self._rng = rng
+        self._chunk = chunk
+        self.said: list[str] = []
+        self.returned: list[str] = []
+
+    def __call__(self, event: dict[str, Any]) -> dict[str, Any] | None:
+        item = event.get("item", {})
+        if item.get("status") == "returned":
+            self.returned += [mark for mark in self.said if mark in item["text"]]
+        is_due = event["type"].startswith("item.") and (not self.said or self._rng.random() < 0.05)
+        if not is_due or len(self.said) == 6:
+            return None
+        self.said.append(f"mark_{self._chunk}_{len(self.said)}")
+        text = f"also mind `{self.said[-1]}`"
+        return {"type": "steer", "text": text, "now": self._rng.random() < 0.2}
 
 
 def _random_call(rng: random.Random, number: int, n: int) -> dict[str, Any]:
@@ -170,19 +220,25 @@ def test_a_long_random_session_stays_valid_in_every_dialect(
 ) -> None:
     seed = DIALECTS.index(dialect)
     chunks, done = 3, 0
+    delivered: list[str] = []
     for chunk in range(chunks):
         model_server.script(random_script(seed * 10 + chunk, STEPS // chunks), window=WINDOW)
+        model_server.allow_unplayed = True  # the spare answers, for steers that come at the last moment
         how = ("--last",) if chunk else ()
         text = f"part {chunk}: keep port :84{chunk}3 and `name_{chunk}`"
-        ran = execute(program, model_server, *how, text, dialect=dialect, timeout=50 + STEPS)
+        steers = Steers(random.Random(seed * 10 + chunk), chunk)
+        ran = attended(program, model_server, *how, text, dialect=dialect, orders=steers)
         assert end(ran)["reason"] == "completed", (end(ran), ran.err)
         done += len(epochs(ran))
+        assert steers.said
+        delivered += [mark for mark in steers.said if mark not in steers.returned]
     requests = model_server.requests
     assert done >= 1
     assert prefix_breaks(requests) == done, "the prefix breaks once an epoch"
     assert len({fixed_parts(request) for request in requests}) == 1
     last = requests[-1].body.decode()
     assert all(f"name_{chunk}" in last and f":84{chunk}3" in last for chunk in range(chunks))
+    assert delivered and all(mark in last for mark in delivered)
     written = {path.name for path in (program.workspace / "made").glob("*")}
     lost = {name for name in written if name not in last}
     assert lost == set()
@@ -209,6 +265,32 @@ def test_calls_and_results_stay_together_and_a_resume_sends_the_same(
     assert shown[: len(messages(live))] == messages(live)
     model_server.script([talk({"text": "again"})])
     assert execute(program, model_server, "--last", "more", dialect=dialect).code == 0
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_an_interrupted_call_is_kept_or_hidden_with_its_result(
+    program: Program, model_server: ModelServer, dialect: str
+) -> None:
+    cut = [reading(1), call("exec_command", cmd="echo begun; sleep 60"), reading(2)]
+    model_server.script([talk({"calls": [reading(0)]}), talk({"calls": cut})], window=WINDOW)
+
+    def interrupt(event: dict[str, Any]) -> dict[str, Any] | None:
+        is_begun = event["type"] == "item.started" and "sleep 60" in event["item"].get("command", "")
+        return {"type": "interrupt"} if is_begun else None
+
+    ran = attended(program, model_server, "go", dialect=dialect, orders=interrupt)
+    assert end(ran)["reason"] == "interrupted", (end(ran), ran.err)
+    before = next_messages(program, model_server, dialect)
+    for n in range(2):
+        rest = [talk({"calls": [reading(10 * n + m)]}) for m in range(3, 9)]
+        model_server.script([*rest, talk({"text": "done"})], window=WINDOW)
+        ran = execute(program, model_server, "--last", f"part {n}", dialect=dialect)
+        assert end(ran)["reason"] == "completed", ran.err
+        assert epochs(ran)
+        shown = next_messages(program, model_server, dialect)
+        live = messages(model_server.requests[-1])
+        assert shown[: len(live)] == live
+    assert shown[: len(before)] != before, "the interrupted step was compacted"
 
 
 def test_a_retry_sends_the_same_bytes(program: Program, model_server: ModelServer) -> None:
