@@ -31,6 +31,7 @@ class Entry:
     terminal: "Terminal | None" = None  # None: lost with an earlier process
     last_used: float = field(default_factory=time.monotonic)
     told_end: bool = False  # the model was given its exit state
+    empty_polls: int = 0  # in a row, looks that found nothing new
     last_text: str = ""  # the end of what the model or a person saw of it
 
     @property

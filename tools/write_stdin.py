@@ -120,7 +120,7 @@ class WriteStdin:
         notes: list[str] = []
         begun = time.monotonic()
         interrupted = False
-        wait_s = _wait_s(arguments)
+        wait_s = longest_wait_s(arguments, entry.empty_polls)
         try:
             if not terminal.gone.is_set():
                 await _act(terminal, arguments, wait_s, notes)
@@ -133,6 +133,8 @@ class WriteStdin:
             task.uncancel()
             interrupted = True
             notes.append("the wait was interrupted by the user; the terminal goes on")
+        is_empty = not _acts(arguments) and not interrupted and not terminal.has_news
+        entry.empty_polls = entry.empty_polls + 1 if is_empty else 0
         entry.told_end = entry.told_end or terminal.over.is_set()
         outcome = outcome_of(
             terminal,
@@ -170,10 +172,13 @@ def _acts(arguments: Arguments) -> bool:
     )
 
 
-def _wait_s(arguments: Arguments) -> float:
+def longest_wait_s(arguments: Arguments, empty_polls: int) -> float:
+    """Seconds to wait at most. The least of a poll doubles with each one that found nothing: asking in
+    a loop costs few requests, and news end the wait at once (design d.6)."""
     default, least, most = DEFAULT_WRITE_MS, MIN_WRITE_MS, MAX_WRITE_MS
     if not _acts(arguments):
-        default, least, most = DEFAULT_POLL_MS, MIN_POLL_MS, MAX_POLL_MS
+        default, most = DEFAULT_POLL_MS, MAX_POLL_MS
+        least = min(MIN_POLL_MS * 2 ** min(empty_polls, 10), most)
     wanted: int = arguments.get("yield_ms", default)
     return min(max(wanted, least), most) / 1000
 

@@ -55,6 +55,7 @@ from context.units import LogReader
 from tools.types import Outcome, Spawned
 
 TERMINALS_NOTICE = "Live terminals: "
+ACTIVE = (TaskStatus.RUNNING, TaskStatus.WAITING_TOOL)  # nobody is waited for: time counts
 
 
 @dataclass(slots=True)
@@ -204,7 +205,7 @@ class Fold:
     def active_s(self, now: float) -> float:
         """Active time of the open run until `now`."""
         assert self.run is not None
-        waiting = self.task_status is not TaskStatus.RUNNING or self._newest_at is None
+        waiting = self.task_status not in ACTIVE or self._newest_at is None
         return self.run.active_s + (0.0 if waiting else max(0.0, now - (self._newest_at or now)))
 
     def _count_time(self, event: Event) -> None:
@@ -212,7 +213,7 @@ class Fold:
         if isinstance(event.body, SessionStarted):
             self._newest_at = None
             return
-        active = self.is_running and self.task_status is TaskStatus.RUNNING
+        active = self.is_running and self.task_status in ACTIVE
         if self.run is not None and active and self._newest_at is not None:
             self.run.active_s += max(0.0, event.at - self._newest_at)
         self._newest_at = event.at

@@ -4,15 +4,18 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agent_tui.engine.events import Body, CheckpointTaken, NoticeRaised
+from agent_tui.engine.events import Body, CallChanged, CheckpointTaken, NoticeRaised
 from agent_tui.engine.prepare import Prepared, card_text
 from agent_tui.engine.scope import Scope
+from agent_tui.engine.types import CallState
 from agent_tui.engine.waves import is_empty
 from checkpoints.types import Author, Cause, Checkpoint, CheckpointError, FileChange, Phase
 from context.items import UserItem
 
 MAX_SUMMARY_CHARS = 200
 FIRST_WAIT_S = 2.0
+TELL_AFTER_S = 0.5  # of waiting for the checkpoint of a turn's start
+STOPPED_WAIT_S = 0.3  # for checkpoints of a turn that was told to stop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,14 +51,30 @@ class Snapshots:
             self._first = asyncio.create_task(self._begin(replace(cause, summary=self._message())))
 
     async def before(self, calls: Sequence[Prepared], step: int) -> Taken:
-        """The checkpoint before a wave that has a writer."""
+        """The checkpoint before a wave that has a writer. Raises StoppedError: an order to stop does
+        not wait for one."""
         writers = [call for call in calls if is_writer(call)]
         if not writers or not self._enabled:
             return Taken()
-        if self._first is not None:
-            await self._first
+        await self._wait_for_first(writers)
+        taken = await self._scope.stop.guard(self._take(self._cause(Phase.BEFORE_CALL, step, writers)))
         self._wrote = True
-        return await self._take(self._cause(Phase.BEFORE_CALL, step, writers))
+        return taken
+
+    async def _wait_for_first(self, writers: Sequence[Prepared]) -> None:
+        """Wait for the checkpoint of the turn's start; where that takes a while, the calls say so."""
+        if self._first is None:
+            return
+        await self._scope.stop.guard(asyncio.wait({self._first}, timeout=TELL_AFTER_S))
+        if not self._first.done():
+            detail = "for the first checkpoint"
+            await self._scope.session.commit(
+                *(
+                    CallChanged(call_id=one.call_id, state=CallState.VALIDATED, detail=detail)
+                    for one in writers
+                )
+            )
+            await self._scope.stop.guard(asyncio.wait({self._first}))
 
     async def after(self, calls: Sequence[Prepared], step: int) -> Taken:
         """The checkpoint after the writers of a wave; its changes are theirs."""
@@ -65,13 +84,15 @@ class Snapshots:
         """The checkpoint of the turn's end, where something may have been written.
 
         That of its start is waited for a little, so that its event comes before the end of the run;
-        a long first import is not.
+        a long first import is not. A turn that was told to stop hardly waits at all.
         """
         if self._first is None:
             return
-        await asyncio.wait({self._first}, timeout=FIRST_WAIT_S)
+        is_stopped = self._scope.stop.now.is_set()
+        await asyncio.wait({self._first}, timeout=STOPPED_WAIT_S if is_stopped else FIRST_WAIT_S)
         if self._first.done() and self._wrote:
-            taken = await self._take(self._cause(Phase.TURN_END, self._scope.session.fold.steps, ()))
+            cause = self._cause(Phase.TURN_END, self._scope.session.fold.steps, ())
+            taken = await self._take(cause, STOPPED_WAIT_S if is_stopped else None)
             if taken.checkpoint is not None:
                 await self._scope.session.commit(*taken.bodies)
 
@@ -98,11 +119,14 @@ class Snapshots:
             await self._scope.session.settle(notice)
         return taken
 
-    async def _take(self, cause: Cause) -> Taken:
+    async def _take(self, cause: Cause, within_s: float | None = None) -> Taken:
         try:
-            return Taken(checkpoint=await self._scope.ports.checkpointer.take(cause))
+            async with asyncio.timeout(within_s):
+                return Taken(checkpoint=await self._scope.ports.checkpointer.take(cause))
         except CheckpointError as error:
             return Taken(error=str(error))
+        except TimeoutError:
+            return Taken(error=f"it took longer than {within_s} s")
 
     def _cause(self, phase: Phase, step: int, calls: Sequence[Prepared]) -> Cause:
         session = self._scope.session

@@ -14,6 +14,7 @@ from agent_tui.engine.events import (
     CallStarted,
     NoticeRaised,
     QuestionAsked,
+    TaskChanged,
     TerminalChanged,
 )
 from agent_tui.engine.execution import arguments_sha256, execute, profile
@@ -22,7 +23,7 @@ from agent_tui.engine.prepare import Prepared, ended
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.snapshots import Snapshots, Taken, is_writer, share_out
 from agent_tui.engine.stop import StoppedError
-from agent_tui.engine.types import CallState, Decision, EndReason
+from agent_tui.engine.types import CallState, Decision, EndReason, TaskStatus
 from agent_tui.engine.waves import MAX_COMMANDS, MAX_CONCURRENT
 from checkpoints.types import Author, FileChange, Uncovered
 from tools.types import Grant, Outcome, OutcomeStatus
@@ -64,7 +65,8 @@ class Wave:
         return await self.run_allowed(allowed)
 
     async def run_allowed(self, allowed: list[Authorised]) -> EndReason | None:
-        """Run calls that need no gate any more."""
+        """Run calls that need no gate any more. Raises StoppedError before any of them has started."""
+        fold = self._scope.session.fold
         taken, allowed = await self._checkpoint(allowed)
         if taken.error and self._scope.config.require_checkpoints:
             return EndReason.CHECKPOINT_UNAVAILABLE
@@ -72,6 +74,8 @@ class Wave:
             self._scope.stop.check()
             return None
         ran = await self._run_all(allowed)
+        if fold.task_status is TaskStatus.WAITING_TOOL:
+            await self._settle(TaskChanged(task_id=fold.task_id, status=TaskStatus.RUNNING))
         writers = [one for one in ran if is_writer(one.call)]
         if writers and taken.checkpoint is not None:
             writers = await self._attribute(writers, taken)
@@ -117,6 +121,7 @@ class Wave:
             text=f"No checkpoint before this call: {error}",
             options=(WAIT, GO_ON, DENY),
             free_text=False,
+            kind="no_checkpoint",
         )
         return await ask_question(self._scope, question) or DENY
 
@@ -128,9 +133,21 @@ class Wave:
         for one in allowed:
             bodies.append(CallChanged(call_id=one.call.call_id, state=CallState.AUTHORISED))
             bodies.append(self._started(one, checkpoint_id if is_writer(one.call) else "", 1))
+        bodies += self._waits_for_terminals(allowed)
         return await self._scope.session.commit(
             *bodies, cause=f"s{self._step}", when=lambda: not stop.now.is_set()
         )
+
+    def _waits_for_terminals(self, allowed: Sequence[Authorised]) -> list[Body]:
+        """The task waits for a tool when all that runs is a look at live terminals."""
+        fold = self._scope.session.fold
+        polls = all(
+            one.call.assessment is not None and one.call.assessment.read_only and one.call.effects.terminal
+            for one in allowed
+        )
+        if not polls or fold.task_status is not TaskStatus.RUNNING:
+            return []
+        return [TaskChanged(task_id=fold.task_id, status=TaskStatus.WAITING_TOOL)]
 
     def _started(self, one: Authorised, checkpoint_id: str, attempt: int) -> CallStarted:
         call, scope = one.call, self._scope

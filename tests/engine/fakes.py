@@ -165,6 +165,9 @@ class FakeToolbox:
         elif tool == "write_file":
             action, files = "edit", (path,)
             effects = Effects(reads=PathSet(), writes=PathSet(paths=(path,)), network=False)
+        elif tool == "write_stdin" and not arguments.get("chars"):
+            action, read_only = "read", True
+            effects = replace(READS_NOTHING, terminal=str(arguments.get("session", "")))
         elif tool in ("request_user_input", "update_plan"):
             action, read_only = "question", True
             effects = replace(READS_NOTHING, exclusive=True)

@@ -10,6 +10,7 @@ from tests.tools.room import Room, body, sees, until
 from tools.registry import build_toolbox
 from tools.terminals import MAX_LIVE
 from tools.types import OutcomeStatus, TerminalNews
+from tools.write_stdin import longest_wait_s
 
 
 async def test_a_session_with_open_input_needs_no_terminal(room: Room) -> None:
@@ -188,3 +189,10 @@ def test_two_calls_on_one_terminal_are_one_resource(room: Room) -> None:
     assert conflict(poll.effects, typed.effects)
     assert not conflict(poll.effects, other.effects)
     assert (poll.read_only, typed.read_only) == (True, False)
+
+
+def test_the_least_wait_of_a_poll_doubles_with_each_that_found_nothing() -> None:
+    short = {"session": "t1", "yield_ms": 250}
+    assert [longest_wait_s(short, empty) for empty in (0, 1, 2, 5, 6, 40)] == [5, 10, 20, 160, 300, 300]
+    assert longest_wait_s(short | {"chars": "x"}, 9) == 0.25
+    assert longest_wait_s({"session": "t1", "yield_ms": 60_000}, 1) == 60
