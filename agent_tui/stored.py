@@ -184,7 +184,8 @@ class _Markdown:
             case RolledBack() as body:
                 yield f"> rolled back to {body.checkpoint_id} ({body.mode})"
             case TurnEnded() as body:
-                yield f"*{body.sentence}; {body.steps} step{'' if body.steps == 1 else 's'}, {body.duration_s:.1f} s*"
+                steps = f"{body.steps} step{'' if body.steps == 1 else 's'}"
+                yield f"*{body.sentence}; {steps}, {body.duration_s:.1f} s*"
             case _:
                 return
 

@@ -230,7 +230,7 @@ def _print_plan(row: "Row", plan: "RollbackPlan | None", hidden: tuple[int, str]
     count, draft = hidden
     if count:
         message = "; your message comes back to the editor" if draft else ""
-        print(f"  conversation   {count} items hidden{message}")
+        print(f"  conversation   {count} item{'' if count == 1 else 's'} hidden{message}")
     if is_idle:
         print("  nothing to change")
 

@@ -52,18 +52,24 @@ def _approval(settings: Settings, interactive: bool) -> ApprovalPolicy:
 
 
 def _extra_roots(settings: Settings) -> tuple[Path, ...]:
-    roots = tuple(_root(settings.workspace, root) for root in settings.items("add_dir"))
+    roots = tuple(_root(settings, root) for root in settings.items("add_dir"))
     asked = settings.layer("add_dir") == settings.layer("sandbox") == FLAG
     if roots and asked and settings.text("sandbox") == Mode.READ_ONLY:
         raise UsageError("`--add-dir` and `--sandbox read-only` exclude each other; leave one out")
     return roots
 
 
-def _root(workspace: Path, text: str) -> Path:
-    path = workspace / Path(text).expanduser()
+def _root(settings: Settings, text: str) -> Path:
+    path = settings.workspace / Path(text).expanduser()
     if not path.is_dir():
         raise UsageError(f"--add-dir: directory `{paths.shown(path)}` does not exist")
-    return path.resolve()
+    found = path.resolve()
+    for own in (Path.home(), settings.state_dir, settings.config_dir):
+        if own.resolve().is_relative_to(found):
+            raise UsageError(
+                f"--add-dir: `{text}` holds your home or the agent's own files; name a directory inside it"
+            )
+    return found
 
 
 def _limits(settings: Settings) -> Limits:

@@ -35,9 +35,11 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
             "`--on-lost-result rollback` and `--no-checkpoints` exclude each other",
         ),
         (
-            (*EXEC, "-s", "read-only", "--add-dir", "/tmp", "hi"),
+            (*EXEC, "-s", "read-only", "--add-dir", "/usr", "hi"),
             "`--add-dir` and `--sandbox read-only` exclude each other",
         ),
+        ((*EXEC, "--add-dir", "/", "hi"), "--add-dir: `/` holds your home or the agent's own files; "),
+        ((*EXEC, "--add-dir", "~", "hi"), "--add-dir: `~` holds your home or the agent's own files; "),
         (("resume", "ab", "--last", "--plain"), "resume: give an ID or `--last`, not both"),
         (("resume", "", "--plain"), "resume: the ID is empty; "),
         (("resume", "--last", "--plain", "--ephemeral"), "`--ephemeral` keeps nothing, "),
@@ -83,6 +85,8 @@ def test_a_session_stays_in_its_directory(program: Program, tmp_path: Path) -> N
     (tmp_path / "other").mkdir()
     assert kept.run(*EXEC, "hi").code == 0
     session = next((kept.state / "sessions").iterdir()).name
+    ran = kept.run("exec", "--resume", session)
+    assert (ran.code, ran.err.splitlines()[1:]) == (2, ["agent-tui: there is no paused task"])
     ran = kept.run("exec", "--resume", session, "-C", str(tmp_path / "other"), "again")
     assert ran.code == 2
     assert ran.err.startswith(f"agent-tui: session `{session}` belongs to `{kept.workspace}`; leave ")

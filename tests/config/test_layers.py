@@ -218,11 +218,11 @@ def test_every_value_reaches_the_configuration(place: Place) -> None:
     place.environ |= {
         "AGENT_TUI_STATE_DIR": str(place.home / "state"),
         "AGENT_TUI_LIMITS_TASKS": "7",
-        "AGENT_TUI_ADD_DIR": str(place.home),
+        "AGENT_TUI_ADD_DIR": str(place.home / "more"),
         "AGENT_TUI_MODEL": "ollama/m",
         "AGENT_TUI_NO_CHECKPOINTS": "1",
     }
-    place.home.mkdir()
+    (place.home / "more").mkdir(parents=True)
     flags: dict[str, Value] = {"max_cost": 1.5, "timeout": 3.0, "sandbox": "read-only", "network": True}
     config = build(place.settings(flags, ["keys.x=f5", "mouse=false"]), place.environ, interactive=False)
     assert config.model is not None
@@ -233,7 +233,7 @@ def test_every_value_reaches_the_configuration(place: Place) -> None:
         3.0,
         12,
     )
-    assert (config.state_dir, config.extra_roots) == (place.home / "state", (place.home,))
+    assert (config.state_dir, config.extra_roots) == (place.home / "state", (place.home / "more",))
     assert (config.limits, config.checkpoints) == (Limits(tasks=7), False)
     assert config.interface == {"keys.x": "f5", "mouse": "false"}
     assert (config.origins["model"], config.origins["sandbox"], config.origins["theme"]) == (
