@@ -3,6 +3,7 @@
 import codecs
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 MAX_BYTES = 32 * 2**20  # larger files are for commands
 _SAMPLE_BYTES = 65_536  # that a guess at an encoding is made from
@@ -17,8 +18,7 @@ _MARKS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One line: its bytes, and the bytes that end it (none at the end of some files)."""
 
     content: bytes
@@ -153,19 +153,28 @@ def _split(body: bytes, feed: bytes, turn: bytes) -> list[Line]:
     """Lines end with a line feed, with or without a return before it; with lone returns only where a
     file has no line feed at all. Other separators are text, as every compiler sees them."""
     separator = feed if _find(body, feed, 0) >= 0 else turn
-    lines: list[Line] = []
+    width = len(separator)
+    parts = body.split(separator) if width == 1 else _wide_parts(body, separator)
+    last = parts.pop()
+    both = turn + feed
+    if separator == turn or turn not in body:
+        lines = [Line(part, separator) for part in parts]
+    else:
+        lines = [
+            Line(part[:-width], both) if part.endswith(turn) and len(part) % width == 0 else Line(part, feed)
+            for part in parts
+        ]
+    return [*lines, Line(last, b"")] if last else lines
+
+
+def _wide_parts(body: bytes, separator: bytes) -> list[bytes]:
+    """As `split`, on boundaries of the width of the separator."""
+    parts: list[bytes] = []
     start = 0
-    while start < len(body):
-        at = _find(body, separator, start)
-        if at < 0:
-            lines.append(Line(body[start:], b""))
-            break
-        content, end = body[start:at], separator
-        if separator == feed and content.endswith(turn) and len(content) % len(turn) == 0:
-            content, end = content[: -len(turn)], turn + feed
-        lines.append(Line(content, end))
+    while (at := _find(body, separator, start)) >= 0:
+        parts.append(body[start:at])
         start = at + len(separator)
-    return lines
+    return [*parts, body[start:]]
 
 
 def _find(body: bytes, separator: bytes, start: int) -> int:

@@ -168,6 +168,22 @@ async def test_a_refusal_shows_the_nearest_place_and_the_line_that_differs(room:
     assert "starts at line 1; at line 2 the patch expects `    x = 2` and the file has `    x = 1`" in text
 
 
+async def test_the_nearest_line_is_named_however_long_the_file(room: Room) -> None:
+    lines = [f"value_{number} = {number}" for number in range(20_000)]
+    lines[17_000] = "def compute_total(items):"
+    room.write("long.py", "\n".join(lines) + "\n")
+    anchor = await refused(room, update("long.py", "@@ def compute_totals(item)", "-x", "+y"))
+    assert "the nearest is line 17001: `def compute_total(items):`" in anchor
+    context = await refused(room, update("long.py", "@@", "-def compute_total(things):", "+y"))
+    assert "at line 17001 the patch expects" in context
+
+
+def test_the_removal_of_a_link_is_shown_as_one(room: Room) -> None:
+    (room.workspace / "link").symlink_to("nowhere")
+    arguments = room.check("apply_patch", patch=patch("*** Delete File: link"))
+    assert room.toolbox.preview("apply_patch", arguments, room.policy) == "delete link a/link\n"
+
+
 async def test_several_places_in_one_file_go_in_order(room: Room) -> None:
     path = room.write("n.txt", "a\nsame\nb\nsame\nc\n")
     await applied(room, update("n.txt", "@@", "-b", "+B", "@@", "-same", "+second"))

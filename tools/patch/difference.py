@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tools.text_file import TextFile
+from tools.text_file import Line, TextFile
 
 CONTEXT = 3
 _MAX_COMPARED = 20_000  # lines; beyond it everything between the first and the last change counts as changed
@@ -23,8 +23,8 @@ class Difference:
 
 def difference(before: bytes | None, after: bytes | None, old: str, new: str) -> Difference:
     """From one content to another, None where there is none; names as they stand in the diff."""
-    source, target = _shown(before), _shown(after)
-    opcodes = list(_opcodes(source, target))
+    source, target = _Side(before), _Side(after)
+    opcodes = list(_opcodes(source.lines, target.lines))
     lines: list[str] = [f"--- {old if before is not None else '/dev/null'}"]
     lines.append(f"+++ {new if after is not None else '/dev/null'}")
     for group in _groups(opcodes):
@@ -36,25 +36,28 @@ def difference(before: bytes | None, after: bytes | None, old: str, new: str) ->
     return Difference(text="".join(line + "\n" for line in lines), added=added, removed=removed)
 
 
-def _shown(data: bytes | None) -> list[str]:
-    """Lines as text; one whose end is unlike a plain line feed says so, else its change would not show."""
-    if not data:
-        return []
-    file = TextFile.of(data)
-    lines = []
-    for text, line in zip(file.texts, file.lines, strict=True):
-        shown = text
-        if not line.end:
-            shown += "\n\\ No newline at end of file"
-        elif line.end != file.feed:
-            shown += "\r"
-        lines.append(shown)
-    if file.mark and lines:
-        lines[0] = "\ufeff" + lines[0]
-    return lines
+class _Side:
+    """One content by lines; only what is shown is decoded."""
+
+    def __init__(self, data: bytes | None) -> None:
+        file = TextFile.of(data or b"")
+        self.lines = list(file.lines)
+        if file.mark and self.lines:
+            first = self.lines[0]
+            self.lines[0] = Line(file.mark + first.content, first.end)
+        self._encoding, self._feed = file.encoding, file.feed
+
+    def shown(self, start: int, end: int) -> Iterator[str]:
+        """Lines as text; one whose end is unlike a plain line feed says so, else its change would not
+        show."""
+        for line in self.lines[start:end]:
+            text = line.content.decode(self._encoding, errors="replace")
+            if not line.end:
+                text += "\n\\ No newline at end of file"
+            yield text if line.end in (b"", self._feed) else text + "\r"
 
 
-def _opcodes(source: Sequence[str], target: Sequence[str]) -> Iterator[Opcode]:
+def _opcodes(source: Sequence[Line], target: Sequence[Line]) -> Iterator[Opcode]:
     """Steps from one to the other; equal ends are cut off first, which is most of a file."""
     start = 0
     while start < min(len(source), len(target)) and source[start] == target[start]:
@@ -97,15 +100,15 @@ def _shortened(last: Opcode) -> Opcode:
     return (tag, a1, min(a2, a1 + CONTEXT), b1, min(b2, b1 + CONTEXT)) if tag == "equal" else last
 
 
-def _hunk(group: Sequence[Opcode], source: Sequence[str], target: Sequence[str]) -> Iterator[str]:
+def _hunk(group: Sequence[Opcode], source: _Side, target: _Side) -> Iterator[str]:
     a1, a2, b1, b2 = group[0][1], group[-1][2], group[0][3], group[-1][4]
     yield f"@@ -{_range(a1, a2)} +{_range(b1, b2)} @@"
     for tag, i1, i2, j1, j2 in group:
         if tag == "equal":
-            yield from (f" {line}" for line in source[i1:i2])
+            yield from (f" {line}" for line in source.shown(i1, i2))
             continue
-        yield from (f"-{line}" for line in source[i1:i2])
-        yield from (f"+{line}" for line in target[j1:j2])
+        yield from (f"-{line}" for line in source.shown(i1, i2))
+        yield from (f"+{line}" for line in target.shown(j1, j2))
 
 
 def _range(start: int, end: int) -> str:

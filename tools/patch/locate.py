@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from tools.patch.grammar import Hunk, PatchError
 
 MAX_NAMED = 8  # candidate places in a refusal
+_MAX_COMPARED = 2_000  # lines that are compared letter by letter to name the nearest one
+_COMPARED_CHARS = 200  # of each
 _TOKEN = re.compile(r"\w+|[^\w\s]+")
 
 _LOOKALIKES = str.maketrans(
@@ -161,13 +163,10 @@ def _indent(text: str) -> int:
 
 
 def _no_anchor(texts: Sequence[str], anchor: str, hunk: Hunk, path: str) -> str:
-    near = difflib.get_close_matches(
-        anchor, [text.strip() for text in texts if text.strip()], n=1, cutoff=0.4
+    nearest = _most_like(anchor, texts, 0.4)
+    where = (
+        f"; the nearest is line {nearest + 1}: `{texts[nearest].strip()[:80]}`" if nearest is not None else ""
     )
-    where = ""
-    if near:
-        number = next(index for index, text in enumerate(texts) if text.strip() == near[0])
-        where = f"; the nearest is line {number + 1}: `{near[0][:80]}`"
     return f"`{path}`: patch line {hunk.line}: no line is or holds the anchor `{anchor}`{where}"
 
 
@@ -176,7 +175,8 @@ def missing(texts: Sequence[str], hunk: Hunk, where: str) -> str:
     wanted = hunk.old
     best = _nearest(texts, wanted)
     if best is None:
-        return f"{where}; it has {len(texts)} lines and none like `{wanted[0].strip()[:80]}`; read it again"
+        size = f"{len(texts):,} line{'' if len(texts) == 1 else 's'}"
+        return f"{where}; it has {size} and none like `{wanted[0].strip()[:80]}`; read it again"
     first = next((offset for offset, line in enumerate(wanted) if _at(texts, best + offset) != line), None)
     if first is None:
         return f"{where}; they stand at line {best + 1}"
@@ -204,5 +204,16 @@ def _nearest(texts: Sequence[str], wanted: Sequence[str]) -> int | None:
             votes[index - offset] = votes.get(index - offset, 0) + 1
     if votes:
         return max(0, max(votes, key=lambda start: (votes[start], -start)))
-    near = difflib.get_close_matches(wanted[0].strip(), list(positions)[:5_000], n=1, cutoff=0.6)
-    return positions[near[0]][0] if near else None
+    return _most_like(wanted[0].strip(), texts, 0.6)
+
+
+def _most_like(wanted: str, texts: Sequence[str], cutoff: float) -> int | None:
+    """The line that is most like a text; first of all those are compared that share a word with it."""
+    words = [word for word in _TOKEN.findall(wanted) if len(word) > 1]
+    sharing = [index for index, text in enumerate(texts) if any(word in text for word in words)]
+    candidates: dict[str, int] = {}
+    for index in (*sharing[:_MAX_COMPARED], *range(min(len(texts), _MAX_COMPARED))):
+        if text := texts[index].strip()[:_COMPARED_CHARS]:
+            candidates.setdefault(text, index)
+    near = difflib.get_close_matches(wanted[:_COMPARED_CHARS], list(candidates), n=1, cutoff=cutoff)
+    return candidates[near[0]] if near else None

@@ -45,6 +45,8 @@ class Change:
         """As a unified diff."""
         new = shown(self.path, policy)
         old = shown(self.moved_from, policy) if self.moved_from else new
+        if self.kind == "D" and self.before is None:
+            return Difference(text=f"delete link a/{old}\n", added=0, removed=0)
         before = self.before.data if self.before else None
         return difference(before, self.after.data if self.after else None, f"a/{old}", f"b/{new}")
 
