@@ -119,8 +119,8 @@ class Session:
         return True
 
     async def warn_once(self, text: str) -> None:
-        """Raise a notice, unless this process has raised it before."""
-        if text not in self._warned:
+        """Raise a notice, unless it says nothing or this process has raised it before."""
+        if text and text not in self._warned:
             self._warned.add(text)
             await self.settle(NoticeRaised(text=text, level="warning"))
 

@@ -8,6 +8,7 @@ from agent_tui.engine.events import Body, CallChanged, CheckpointTaken, NoticeRa
 from agent_tui.engine.prepare import Prepared, card_text
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.types import CallState
+from agent_tui.engine.watching import undo_notice
 from agent_tui.engine.waves import is_empty
 from checkpoints.types import Author, Cause, Checkpoint, CheckpointError, FileChange, Phase
 from context.items import UserItem
@@ -110,9 +111,8 @@ class Snapshots:
     async def _begin(self, cause: Cause) -> Taken:
         taken = await self._take(cause)
         if taken.checkpoint is not None:
-            health = self._scope.ports.checkpointer.health()
-            if health.detail and health.state == "ok":  # a turn may be over before the watch looks
-                await self._scope.session.warn_once(f"undo: {health.detail}")
+            # a turn may be over before the watch looks
+            await self._scope.session.warn_once(undo_notice(self._scope.ports.checkpointer.health()))
             await self._scope.session.settle(*taken.bodies)
         elif taken.error and "undo.failed" not in self._scope.session.fold.notices:
             notice = NoticeRaised(text=f"no undo: {taken.error}", level="warning", key="undo.failed")

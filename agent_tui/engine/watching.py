@@ -12,6 +12,14 @@ from checkpoints.types import Health
 PERIOD_S = 0.5
 
 
+def undo_notice(health: Health) -> str:
+    """What a person has to know of checkpoints here; empty when nothing is unusual, or nothing is
+    known yet. A failure is told where a call has to run without one."""
+    if health.state == "file_tools_only":
+        return f"undo covers only what file tools change here: {health.detail}"
+    return f"undo: {health.detail}" if health.state == "ok" and health.detail else ""
+
+
 class Watch:
     """Looks twice a second; stores only what has changed."""
 
@@ -47,8 +55,7 @@ class Watch:
         live = sum(one.get("state") == "live" for one in terminals)
         health = self._ports.checkpointer.health()
         if (health, live) != (self._health, self._live):
-            if health.detail and health.state == "ok":
-                await self._session.warn_once(f"undo: {health.detail}")
+            await self._session.warn_once(undo_notice(health))
             self._health, self._live = health, live
             self._session.show(StatusChanged(undo=health, terminals=live))
 
