@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
-
 from agent_tui.config.paths import CONFIG_NAME, shown
 from agent_tui.errors import UsageError
 
 
 def set_value(config_dir: Path, key: str, value: str) -> Path:
     """Set a key of the top table; returns the file. Raises UsageError where it cannot be written."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
     path = config_dir / CONFIG_NAME
     try:
         text = path.read_text(encoding="utf-8") if path.exists() else ""
