@@ -173,6 +173,7 @@ class QuestionAsked:
     options: tuple[str, ...]
     free_text: bool
     limit: LimitFacts | None = None  # the run stands at this limit and may go on
+    kind: Literal["question", "no_progress", "no_checkpoint"] = "question"  # the last two: of the runtime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -258,6 +258,7 @@ class Turn:
             text=f"No progress: {judged.finding}",
             options=(GO_ON, STOP),
             free_text=True,
+            kind="no_progress",
         )
         answer = await ask_question(self._scope, question)
         if answer is None:

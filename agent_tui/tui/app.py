@@ -234,6 +234,8 @@ class AgentApp(App[int], inherit_bindings=False):
         self.small.show([(Span(own_words(words, self.glyphs)),)])
         self.asking.fit(height)
         self.call_later(self.draw_fixed)  # once the toolkit has the new size as well
+        if isinstance(self.focused, Editor | Prompt):
+            self.call_after_refresh(self.focused.put_cursor)
 
     # --- events of the engine ------------------------------------------------------------------
 

@@ -4,11 +4,12 @@ import json
 from typing import TYPE_CHECKING
 
 from agent_tui.engine import commands, events
-from agent_tui.engine.types import Decision
+from agent_tui.engine.types import Decision, EndReason
 from agent_tui.safe_text import one_line
 from agent_tui.tui.forms.approval import ApprovalForm
 from agent_tui.tui.forms.form import Act, Form, Send
 from agent_tui.tui.forms.question import LeaveForm, LostForm, QuestionForm
+from agent_tui.tui.forms.standstill import LimitForm, NoCheckpointForm, NoProgressForm, UnwritableForm
 from agent_tui.tui.state import Asked
 from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted
 
@@ -26,7 +27,8 @@ class Asking:
         self._app = app
         self._forms: dict[str, Form] = {}
         self._current = ""
-        self._leave: LeaveForm | None = None
+        self._own: LeaveForm | UnwritableForm | None = None  # a question of the interface itself
+        self._told_unwritable = False
 
     def fit(self, height: int) -> None:
         """The terminal has this many rows."""
@@ -34,7 +36,10 @@ class Asking:
 
     def update(self) -> None:
         """Show what is open now."""
-        if self._leave is not None:
+        if self._own is not None:
+            return
+        if self._is_newly_unwritable():
+            self._put(UnwritableForm(self._app.config.state_dir))
             return
         asked = self._app.session.asked
         opened = self._app.session.open_questions
@@ -52,6 +57,16 @@ class Asking:
             form.waiting = sum(isinstance(each.event, events.ApprovalAsked) for each in opened)
         self._show(form, f"{index + 1} of {len(asked)}", others)
 
+    def _is_newly_unwritable(self) -> bool:
+        """Once for each end of a run that the store refused."""
+        ended = self._app.session.ended is EndReason.STATE_UNWRITABLE
+        told, self._told_unwritable = self._told_unwritable, ended
+        return ended and not told
+
+    def _put(self, form: LeaveForm | UnwritableForm) -> None:
+        self._own = form
+        self._show(form)
+
     def _show(self, form: Form | None, position: str = "", others: list[Line] | None = None) -> None:
         prompt = self._app.prompt
         had_focus = prompt.has_focus_within
@@ -66,10 +81,20 @@ class Asking:
             if isinstance(event, events.ApprovalAsked):
                 self._forms[asked.id] = ApprovalForm(event)
             elif isinstance(event, events.QuestionAsked):
-                self._forms[asked.id] = QuestionForm(event)
+                self._forms[asked.id] = self._question(event)
             else:
                 self._forms[asked.id] = LostForm(event)
         return self._forms[asked.id]
+
+    def _question(self, event: events.QuestionAsked) -> Form:
+        if event.limit is not None:
+            return LimitForm(event)
+        if event.kind == "no_progress":
+            return NoProgressForm(event)
+        if event.kind == "no_checkpoint":
+            call = self._app.feed.calls.find(event.call_id)
+            return NoCheckpointForm(event, call.shown if call is not None else "")
+        return QuestionForm(event)
 
     def _others(self, asked: list[Asked], current: int) -> list[Line]:
         rows = []
@@ -108,11 +133,13 @@ class Asking:
         body = effect.body
         if isinstance(body, commands.Decide) and body.decision is Decision.DENY_AND_PAUSE:
             self._deny_others(body.approval_id)
-        self._app.link.send(body)
+        sent = self._app.link.send(body)
         if isinstance(body, commands.Settle):
             self._app.feed.settled(body.question_id)
         elif isinstance(body, commands.Decide | commands.Answer):
-            self._mark(body.approval_id if isinstance(body, commands.Decide) else body.question_id)
+            answered = body.approval_id if isinstance(body, commands.Decide) else body.question_id
+            self._app.session.answers[sent] = answered
+            self._mark(answered)
         self.update()
         self._app.draw_fixed()
 
@@ -138,13 +165,16 @@ class Asking:
             self._edit_patch()
         elif name == "lost_diff":
             self._show_lost()
-        elif name == "stay":
-            self._leave = None
+        elif name in ("stay", "retry_write", "quit_now"):
+            self._own = None
             self._show(None)
             self.update()
-        elif name == "quit_now":
-            self._leave = None
-            self._app.acts.do("quit_now")
+            if name == "retry_write":
+                self._app.link.send(commands.Continue())
+            elif name == "quit_now":
+                self._app.acts.do("quit_now")
+        elif name == "prune":
+            self._app.outside.prune()
 
     def _edit_patch(self) -> None:
         """The patch in the external editor; it comes back as the arguments of the call, to run once."""
@@ -169,8 +199,7 @@ class Asking:
 
     def leave(self) -> None:
         """Ask whether live terminals may be stopped."""
-        self._leave = LeaveForm(self._app.session.live_terminals)
-        self._show(self._leave)
+        self._put(LeaveForm(self._app.session.live_terminals))
         self._app.prompt.turn_to()
 
 

@@ -348,6 +348,7 @@ class Feed:
         self._answered(body.question_id, "answered" if body.text is not None else "no answer")
 
     def _answered(self, question_id: str, words: str) -> None:
+        self.state.answers.clear()
         for asked in self.state.asked:
             if asked.id == question_id:
                 asked.answer = words
@@ -412,6 +413,10 @@ class Feed:
 
     def _refused(self, body: events.Refused) -> None:
         self.state.going_back = None
+        question = self.state.answers.pop(body.command_id, "")
+        for asked in self.state.asked:
+            if asked.id == question:  # an answer that was not taken: the question is open again
+                asked.answer = ""
         self.add(blocks.Notice(text=body.reason))
 
 

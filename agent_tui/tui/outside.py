@@ -43,10 +43,17 @@ class Outside:
             return 1
 
     def doctor(self) -> None:
-        """`agent-tui doctor`, until a key. `-P`: the workspace may hold an `agent_tui` of its own."""
+        """`agent-tui doctor`, until a key."""
+        self._command("doctor")
+
+    def _command(self, words: str) -> None:
+        """One of our own, until Enter. `-P`: the workspace may hold an `agent_tui` of its own."""
         pause = "printf '\\nEnter returns to the session '; read -r line"
-        command = f"{shlex.quote(sys.executable)} -P -m agent_tui doctor; {pause}"
-        self._run(["/bin/sh", "-c", command])
+        self._run(["/bin/sh", "-c", f"{shlex.quote(sys.executable)} -P -m agent_tui {words}; {pause}"])
+
+    def prune(self) -> None:
+        """`agent-tui checkpoints prune`, until a key."""
+        self._command("checkpoints prune")
 
     def switch(self, session_id: str, *, fork: bool = False) -> None:
         """End this session, which is kept, and continue another one."""

@@ -97,6 +97,7 @@ class State:
     going_back: int | None = None  # steps of a rollback or redo that was sent and has not ended
     first_checkpoint: str = ""  # newest one from before the last turn, what a rollback goes to
     changed_paths: dict[str, None] = field(default_factory=dict)  # in this session, in order
+    answers: dict[str, str] = field(default_factory=dict)  # command → question that it answers
     dropped: set[str] = field(default_factory=set)  # pending ids that were removed, not taken back
     returned: list[str] = field(default_factory=list)  # texts for the editor, taken by the app
 

@@ -211,6 +211,7 @@ class Drawn:
     lines: list[Line]
     object_rows: int
     shown_to: int  # last row of the object that is on the screen
+    first_choice: int = 0  # row of it among the lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,8 +255,9 @@ def draw(form: Form, look: Look, place: Place) -> Drawn:
             clip(lines[-1], look.width - len(more) - 2), (Span(more, "attention"),), look.width
         )
     lines += [*airy, *facts] if facts else []
+    first_choice = len(lines) + len(gap)
     lines += [*gap, *tail] if tail else []
-    return Drawn(lines=lines, object_rows=len(content), shown_to=scroll + height)
+    return Drawn(lines=lines, object_rows=len(content), shown_to=scroll + height, first_choice=first_choice)
 
 
 def _tail(form: Form, look: Look, place: Place, locked: str) -> list[Line]:

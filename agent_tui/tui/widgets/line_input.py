@@ -11,7 +11,7 @@ from agent_tui.tui.widgets.text_area import PlainTextArea
 class LineInput(PlainTextArea):
     """Enter sends, Ctrl+J breaks the line, Esc leaves."""
 
-    DEFAULT_CSS = "LineInput { margin: 0 1 0 4; max-height: 6; }"
+    DEFAULT_CSS = "LineInput { width: 1fr; margin: 0 1 0 0; max-height: 6; }"
 
     @dataclass
     class Submitted(Message):

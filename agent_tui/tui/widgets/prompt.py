@@ -6,7 +6,8 @@ from time import monotonic
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
+from textual.geometry import Offset
 from textual.message import Message
 
 from agent_tui.tui.forms import form as forms
@@ -22,8 +23,9 @@ class Prompt(Vertical, can_focus=True):
 
     DEFAULT_CSS = """
     Prompt { height: auto; display: none; }
-    Prompt LineInput { display: none; }
-    Prompt.-writing LineInput { display: block; }
+    Prompt Horizontal { height: auto; display: none; }
+    Prompt.-writing Horizontal { display: block; }
+    Prompt Horizontal Pane { width: 4; }
     """
 
     @dataclass
@@ -61,6 +63,7 @@ class Prompt(Vertical, can_focus=True):
         self._arming = Arming(clock())
         self._pane = Pane()
         self._input = LineInput()
+        self._mark = Pane()
         self._hint = Pane()
         self._position = ""
         self._others: Sequence[Line] = ()
@@ -68,12 +71,15 @@ class Prompt(Vertical, can_focus=True):
         self._seen = 0
         self._selected = -1
         self._is_answered = False
+        self._first_choice = 0
         self._room = 17
         self._compact = False
 
     def compose(self) -> ComposeResult:
         yield self._pane
-        yield self._input
+        with Horizontal():
+            yield self._mark
+            yield self._input
         yield self._hint
 
     # --- what is shown -------------------------------------------------------------------------
@@ -120,8 +126,20 @@ class Prompt(Vertical, can_focus=True):
         if writing is not None:
             lines = [*lines, (), (Span("  " + writing.title, "muted"),)]
         self._pane.show(lines)
+        self._first_choice = drawn.first_choice + max(self._selected, 0) * (not self._compact)
         self._show_writing(writing)
+        if self.armed and self.has_focus:
+            self.call_after_refresh(self.put_cursor)
         return None
+
+    def put_cursor(self) -> None:
+        """The terminal's cursor to the choices, so that screen readers and magnifiers follow."""
+        if self.has_focus:
+            self.app.cursor_position = self.region.offset + Offset(4, self._first_choice)
+            self.refresh()
+
+    def on_focus(self) -> None:
+        self.call_after_refresh(self.put_cursor)
 
     def _show_writing(self, writing: forms.Writing | None) -> None:
         if writing is None:
@@ -129,6 +147,8 @@ class Prompt(Vertical, can_focus=True):
             self._hint.show([()] if not self._compact else [])
         elif not self.has_class("-writing"):
             self.add_class("-writing")
+            self._mark.set_theme(self._theme())
+            self._mark.show([(Span(f"  {self._look(0).glyphs.user} ", "accent"),)])
             self._input.load(writing.text)
             self._input.focus()
             self._hint.show([(), (Span("    " + writing.hint, "muted"),)])
