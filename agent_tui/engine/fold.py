@@ -117,6 +117,7 @@ class Fold:
         self.session_id = ""
         self.model = ""  # the newest one used
         self.settings: dict[str, str] = {}
+        self.in_force: dict[str, str] = {}  # what the newest process said, and what was changed since
         self.notices: set[str] = set()  # keys of notices raised
         self.tasks = 0
         self.runs = 0
@@ -370,12 +371,15 @@ class Fold:
                 self.first = self.first or body
                 self.base_url = body.base_url or self.base_url
                 self.session_id = body.session_id  # a copy goes on under its own
+                self.in_force |= body.settings or {}
                 self._use_model(self.settings.get("model") or body.model)
                 self.clean_end = False
             case SessionClosed():
                 self.clean_end = True
             case SettingChanged():
                 self.settings[body.key] = body.value
+                if body.key in self.in_force:
+                    self.in_force[body.key] = body.value
                 if body.key == "model":
                     self._use_model(body.value)
             case NoticeRaised() if body.key:

@@ -57,6 +57,6 @@ def limits_of(budgets: Budgets, settings: Mapping[str, str]) -> Budgets:
 
 def named_limits(config: Config, settings: Mapping[str, str]) -> list[SettingChanged]:
     """What a start says of limits by flag or environment, where the session does not hold it yet."""
-    named = [limit for limit in LIMITS if config.origins.get(limit.key) in ("flag", "env")]
+    named = [limit for limit in LIMITS if config.names(limit.key)]
     found = [limit.changed(getattr(config.budgets, limit.field)) for limit in named]
     return [one for one in found if settings.get(one.key) != one.value]

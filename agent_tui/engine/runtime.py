@@ -32,6 +32,7 @@ from agent_tui.engine.commands import (
 )
 from agent_tui.engine.compaction import Compactor
 from agent_tui.engine.desk import Desk, Early
+from agent_tui.engine.drift import drift_parts
 from agent_tui.engine.events import (
     Inspected,
     NoticeRaised,
@@ -145,7 +146,12 @@ class EngineRuntime:
             kill_lost_terminals(session, self._first.boot_id)
             again = replace(self._first, resumed=True, system="", project="")
             limits = named_limits(self._config, session.fold.settings)
-            await session.commit(again, *crash_parts(session), *limits)
+            crash = crash_parts(session)
+            items = sum(isinstance(part, NoticeItem) for part in crash)
+            drift = drift_parts(
+                session, again.settings or {}, ahead=items, names_model=self._config.names("model")
+            )
+            await session.commit(again, *crash, *drift, *limits)
             self._restore_settings()
             self._recall_sizes()
             await self._recovery.begin()
@@ -166,7 +172,7 @@ class EngineRuntime:
         machine is as this start says."""
         for key in ("model", "effort"):
             value = self._session.fold.settings.get(key, "")
-            if value and not (key == "model" and self._config.origins.get("model") in ("flag", "env")):
+            if value and not (key == "model" and self._config.names("model")):
                 try:
                     self._use(apply(self._ports, key, value))
                 except SettingError as error:

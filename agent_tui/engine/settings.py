@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+from agent_tui.engine.drift import changed_notice
 from agent_tui.engine.events import SettingChanged, StatusChanged
 from agent_tui.engine.ports import Ports
-from agent_tui.engine.session import Session
+from agent_tui.engine.session import Part, Session
 from agent_tui.errors import AgentError
 
 EFFORTS = ("minimal", "low", "medium", "high")
@@ -18,7 +19,10 @@ class SettingError(Exception):
 async def change(session: Session, ports: Ports, key: str, value: str, cause: str) -> Ports:
     """Change one setting and store it; the ports from now on. Raises SettingError."""
     ports = apply(ports, key, value)
-    await session.commit(SettingChanged(key=key, value=value), cause=cause)
+    parts: list[Part] = [SettingChanged(key=key, value=value)]
+    if key in OF_GATE and session.fold.log:
+        parts.append(changed_notice(session, [f"{key} is `{value}`"]))
+    await session.commit(*parts, cause=cause)
     match key:
         case "model":
             info = ports.model.info

@@ -81,6 +81,10 @@ class Config:
     interface: Mapping[str, str] = field(default_factory=dict)  # theme, glyphs, motion, mouse …
     origins: Mapping[str, str] = field(default_factory=dict)  # key → layer
 
+    def names(self, key: str) -> bool:
+        """Whether this very start says it, by flag or environment."""
+        return self.origins.get(key) in ("flag", "env")
+
 
 class TaskStatus(StrEnum):
     """States of a task (design b.2); the last three have no exits."""

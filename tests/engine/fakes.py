@@ -385,7 +385,15 @@ class Engine:
                 retry=self.retry,
             ),
             start=SessionStarted(
-                session_id="0123abcd", workspace=str(self.root), model="fake/fake", system="be brief"
+                session_id="0123abcd",
+                workspace=str(self.root),
+                model="fake/fake",
+                system="be brief",
+                settings={
+                    "approval": str(self.config.approval),
+                    "sandbox": str(self.config.sandbox),
+                    "verify": self.config.verify or "",
+                },
             ),
             artifacts=self.root,
             sandbox=SandboxStatus(available=True, mode=Mode.WORKSPACE_WRITE, network=False),

@@ -1,0 +1,39 @@
+"""What guards the machine is as each start says: tells person and model what is other than before.
+
+The system text of a session is frozen, so the model learns of a change from a notice (requirement 14).
+"""
+
+from collections.abc import Mapping
+
+from agent_tui.engine.events import NoticeRaised
+from agent_tui.engine.session import Part, Session
+from context.items import NoticeItem
+
+_MODEL_KNOWS = ("sandbox", "network", "approval")
+
+
+def drift_parts(session: Session, now: Mapping[str, str], *, ahead: int, names_model: bool) -> list[Part]:
+    """The records about a start whose settings differ from those the session was last used with;
+    `ahead` items come before them in the same transaction."""
+    before = session.fold.in_force
+    keys = [key for key in now if names_model or key != "model"]
+    changed = {key: now[key] for key in keys if key in before and before[key] != now[key]}
+    if not changed:
+        return []
+    lines = [f"{key} is {_shown(value)}, was {_shown(before[key])}" for key, value in changed.items()]
+    for_model = [line for key, line in zip(changed, lines, strict=True) if key in _MODEL_KNOWS]
+    text = f"since this session was last open: {'; '.join(lines)}"
+    parts: list[Part] = [NoticeRaised(text=text, level="warning", to_model=bool(for_model))]
+    if for_model:
+        parts.append(changed_notice(session, for_model, ahead))
+    return parts
+
+
+def changed_notice(session: Session, lines: list[str], ahead: int = 0) -> NoticeItem:
+    """What the model is told of settings that its system text states otherwise."""
+    text = f"Changed by the user, whatever was said before: {'; '.join(lines)}"
+    return NoticeItem(id=session.item_id("n", ahead=ahead), text=text)
+
+
+def _shown(value: str) -> str:
+    return f"`{value}`" if value else "none"
