@@ -84,7 +84,8 @@ class Tty:
 
     def _answer(self, piece: bytes) -> None:
         if b"\x1b[6n" in piece:
-            os.write(self._fd, b"\x1b[1;3R")
+            column, row = self.cursor
+            os.write(self._fd, f"\x1b[{row + 1};{column + 1}R".encode())
         if b"\x1b]11;?" in piece:
             os.write(self._fd, b"\x1b]11;rgb:1414/1616/1a1a\x07")
         if b"\x1b[c" in piece:
