@@ -130,7 +130,7 @@ class Feed:
         kind = body.kind
         if kind is InputKind.PROMPT and self.state.busy:
             kind = InputKind.STEER
-        pending = Pending(input_id=body.input_id, kind=kind, text=body.text)
+        pending = Pending(input_id=body.input_id, kind=kind, text=body.text, images=body.images)
         self._kinds[body.input_id] = pending
         if kind is not InputKind.PROMPT:
             self.state.pending.append(pending)
@@ -148,7 +148,7 @@ class Feed:
         self._close_text()
         self.state.last_rollback = None
         self._before_message = self._newest
-        self.add(blocks.UserMessage(text=pending.text, right=right, at=self._at))
+        self.add(blocks.UserMessage(text=pending.text, right=right, images=pending.images, at=self._at))
 
     def _returned(self, body: events.InputReturned) -> None:
         self._taken(body.input_id)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from agent_tui.engine import events
 from agent_tui.engine.types import EndReason, InputKind, SandboxStatus, TaskStatus
 from checkpoints.types import Health
+from context.items import Image
 
 Question = events.ApprovalAsked | events.QuestionAsked | events.LostResultAsked
 
@@ -31,6 +32,7 @@ class Pending:
     input_id: str
     kind: InputKind
     text: str
+    images: tuple[Image, ...] = ()
     now: bool = False
 
 
