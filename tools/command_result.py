@@ -79,7 +79,9 @@ def _status(terminal: Terminal, state: str) -> OutcomeStatus:
 
 def _headline(terminal: Terminal, state: str, elapsed_s: float, terminal_id: str | None, taken: Taken) -> str:
     took = duration(elapsed_s)
-    size = f"{count(taken.shown.total_lines, 'line')}, {count(taken.shown.total_bytes, 'byte')}"
+    size = count(taken.shown.total_bytes, "byte")
+    if taken.binary is None:
+        size = f"{count(taken.shown.total_lines, 'line')}, {size}"
     end = terminal.exit
     how = ""
     if end is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tools.file_kind import HEAD_BYTES, image_type, kind_of, looks_binary
-from tools.output.canvas import LINE_CAP, MODEL, Canvas
+from tools.output.canvas import LINE_CAP, MODEL, Canvas, with_marks_in_words
 from tools.output.cleaner import Cleaner
 from tools.output.decoder import Decoder
 from tools.output.screen import Screen
@@ -121,7 +121,7 @@ def _cleaned(fd: int) -> Iterator[str]:
 
     def emit(reader: int, first: int, text: str) -> None:  # noqa: ARG001 - numbers follow from the order
         if reader == MODEL:
-            pending.extend(text.removesuffix("\n").split("\n"))
+            pending.extend(with_marks_in_words(text).removesuffix("\n").split("\n"))
 
     canvas = Canvas(emit, height=60, beyond_cap=lambda size: None)  # noqa: ARG005 - the line itself says it
     decoder, cleaner = Decoder(), Cleaner(canvas, lambda: Screen(80, 24))

@@ -1,3 +1,4 @@
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -83,6 +84,32 @@ def test_the_counts_of_a_window_always_add_up(lines: list[str], data: st.DataObj
     assert text.startswith(shown.head)
     assert text.endswith(shown.tail)
     assert size_of(kept) <= max(budget, 1)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.sampled_from(["line\n", "\n", "中" * 700 + "\n", "x" * 2_500 + "\n", "end"]), max_size=60),
+    st.lists(st.integers(0, 200_000), max_size=8),
+    st.integers(400, 9_000),
+    st.booleans(),
+)
+def test_over_all_polls_every_byte_is_shown_once_or_counted(
+    lines: list[str], places: list[int], budget: int, tty: bool
+) -> None:
+    data = "".join(lines).encode()
+    made = collector(budget, (80, 24) if tty else None)
+    taken = []
+    for piece in cuts(data, places):
+        made.feed(0, piece)
+        taken.append(made.take(budget))
+    made.end(0)
+    taken.append(made.take(budget))
+    shown = [re.sub(r" … \[[\d,]+ more characters\]", "", whole(one)) for one in taken]
+    assert sum(one.shown.total_bytes for one in taken) == len(data)
+    for one, text in zip(taken, shown, strict=True):
+        assert size_of(text) + one.shown.omitted_bytes == one.shown.total_bytes
+    if not any(one.shown.omitted_bytes for one in taken):
+        assert "".join(shown) == data.decode()
 
 
 def test_the_whole_window_is_used_and_cut_at_line_ends() -> None:
@@ -173,7 +200,7 @@ def test_a_line_of_ten_megabytes_is_capped_with_a_count(piece: int) -> None:
         made.feed(0, data[start : start + piece])
     taken = made.take(40_000)
     assert whole(taken) == "x" * LINE_CAP + f" … [{total - LINE_CAP:,} more characters]"
-    assert taken.shown.omitted_bytes == total - LINE_CAP
+    assert (taken.shown.total_bytes, taken.shown.omitted_bytes) == (total, total - LINE_CAP)
 
 
 def test_binary_output_is_summarised() -> None:
@@ -183,7 +210,10 @@ def test_binary_output_is_summarised() -> None:
     taken = made.take(40_000)
     assert taken.binary is not None
     assert (taken.binary.kind, taken.binary.size_bytes) == ("ELF executable or library", len(data))
+    assert taken.shown.omitted_bytes == taken.shown.total_bytes == len(data)
     assert len(output_text(taken, "out/c1.1")) < 400
+    made.feed(0, b"\0" * 1_000)
+    assert made.take(40_000).shown.omitted_bytes == 1_000, "each poll counts what is new"
 
 
 def test_a_few_odd_bytes_are_no_binary() -> None:
@@ -226,6 +256,22 @@ def test_a_screen_scrolls_in_its_region() -> None:
     made = collector(size=(10, 4))
     made.feed(0, b"\x1b[?1049h1\r\n2\r\n3\r\n4\x1b[2;3r\x1b[3;1H\nnew\x1b[1;1H\x1bM\x1b[2;1H\x1b[L")
     assert made.take(100).screen == "1\n\n3\n4"
+
+
+def test_a_screen_follows_the_size_of_its_terminal() -> None:
+    made = collector(size=(10, 3))
+    made.feed(0, b"\x1b[?1049habc\r\n12345678")
+    made.resize(5, 2)
+    assert made.take(100).screen == "abc\n12345"
+    made.resize(40, 12)
+    made.feed(0, b"\x1b[2J\x1b[12;38Hend")
+    assert made.take(100).screen == "\n" * 11 + " " * 37 + "end"
+
+
+def test_wide_and_joining_characters_take_the_cells_of_a_terminal() -> None:
+    made = collector(size=(10, 4))
+    made.feed(0, "\x1b[?1049h中文|\x1b[2;1He\u0301|\x1b[3;1H123456789中\x1b[2;5HX".encode())
+    assert made.take(100).screen == "中文|\ne\u0301|  X\n123456789\n中"
 
 
 def test_live_text_gives_every_line_once_and_marks_what_is_rewritten() -> None:

@@ -2,12 +2,16 @@
 
 A line can be rewritten (carriage return, cursor movement) while it is among the last `height` ones.
 Above them it is final. What has been taken is remembered line by line, so nothing is given twice
-and a line that changed after it was taken is given again.
+and a line that changed after it was taken is given again. What a line has beyond its cap is a mark in
+the text that readers put into words (`with_marks_in_words`).
 """
 
+import re
 from collections.abc import Callable
 
 LINE_CAP = 2_000  # characters kept of a line (design f.6)
+MARK = "\x1d"  # around the count of what a line has beyond that; cleaned text holds no control characters
+_MARKED = re.compile(f"{MARK}([0-9,]+){MARK}")
 MODEL, PERSON = 0, 1  # the two readers: each is given every line once
 Emit = Callable[[int, int, str], None]  # reader; number of the first line, from 1; text
 
@@ -68,9 +72,8 @@ class Line:
         self.given[reader] = Given(self.text, self.length, ended)
         new = self._text_after(old, reader)
         if self.length > LINE_CAP and (old is None or old.length != self.length):
-            new += f" … [{self.length - LINE_CAP:,} more characters]"
-        is_owed = bool(new) or old is None or reader == PERSON
-        return new + "\n" if ended and is_owed else new
+            new += f"{MARK}{self.length - LINE_CAP:,}{MARK}"
+        return new + "\n" if ended else new
 
     def _text_after(self, old: Given | None, reader: int) -> str:
         if old is None:
@@ -187,6 +190,18 @@ class Canvas:
     def _give(self, reader: int, number: int, text: str) -> None:
         if text:
             self._emit(reader, number, text)
+
+
+def without_marks(text: str) -> str:
+    """Only what the command wrote."""
+    return _MARKED.sub("", text) if MARK in text else text
+
+
+def with_marks_in_words(text: str) -> str:
+    """For a reader; half a mark, where a line was cut, is dropped."""
+    if MARK not in text:
+        return text
+    return _MARKED.sub(r" … [\1 more characters]", text).replace(MARK, "")
 
 
 def _before_long_line(text: str, end: int) -> int:

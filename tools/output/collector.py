@@ -2,10 +2,10 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tools.file_kind import HEAD_BYTES, kind_of, looks_binary
-from tools.output.canvas import MODEL, PERSON, Canvas
+from tools.output.canvas import MODEL, PERSON, Canvas, with_marks_in_words
 from tools.output.cleaner import Cleaner
 from tools.output.decoder import Decoder
 from tools.output.screen import Screen
@@ -49,6 +49,7 @@ class Collector:
         self._streams: dict[int, tuple[Decoder, Cleaner]] = {}
         self._head: bytearray | None = bytearray() if size is None else None  # not judged yet
         self._digest: hashlib._Hash | None = None  # set: binary
+        self._told_bytes = 0  # of all that came, at the newest `take`
         self._binary_head = b""
 
     @property
@@ -86,6 +87,9 @@ class Collector:
         if self._size is not None:
             self._size = (columns, rows)
             self._canvas.height = max(rows, len(self._canvas.lines))
+            for _, cleaner in self._streams.values():
+                if cleaner.screen is not None:
+                    cleaner.screen.resize(columns, rows)
 
     def _clean(self, stream: int, data: bytes, *, final: bool = False) -> None:
         if stream not in self._streams:
@@ -105,7 +109,9 @@ class Collector:
     def _emit(self, reader: int, first: int, text: str) -> None:
         if reader == MODEL:
             self._window.add(first, text)
-        elif len(text) >= _LIVE_CHARS:
+            return
+        text = with_marks_in_words(text)
+        if len(text) >= _LIVE_CHARS:
             self._live = text[text.find("\n", len(text) - _LIVE_CHARS) + 1 :]
         else:
             self._live += text
@@ -133,6 +139,10 @@ class Collector:
             self._judge(b"")
         self._canvas.take(MODEL)
         shown = self._window.show()
+        if self._digest is not None:  # none of it is shown, all of it is counted
+            new = self.total_bytes - self._told_bytes
+            shown = replace(shown, total_bytes=new, omitted_bytes=new)
+        self._told_bytes = self.total_bytes
         self._window.budget_bytes = budget_bytes
         return Taken(shown=shown, binary=self._binary(), screen=self._screen())
 

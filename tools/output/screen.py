@@ -1,14 +1,24 @@
 """The screen of a full-screen program, such as `less` or `vim`: what a person would see of it now."""
 
+import unicodedata
+
 
 class Screen:
-    """A grid of characters with a cursor and a scroll region; each character takes one cell."""
+    """A grid of characters with a cursor and a scroll region; a wide one leaves the cell after it empty."""
 
     def __init__(self, columns: int, rows: int) -> None:
         self.columns, self.rows = max(1, columns), max(1, rows)
         self.cells = [[" "] * self.columns for _ in range(self.rows)]
         self.row = self.column = 0
         self._top, self._bottom = 0, self.rows - 1
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Another size: what fits stays where it is until the program draws anew."""
+        self.columns, self.rows = max(1, columns), max(1, rows)
+        kept = [row[: self.columns] + [" "] * (self.columns - len(row)) for row in self.cells[: self.rows]]
+        self.cells = kept + [[" "] * self.columns for _ in range(self.rows - len(kept))]
+        self._top, self._bottom = 0, self.rows - 1
+        self.move_to(self.row, self.column)
 
     def text(self) -> str:
         """The rows without trailing blanks; empty rows at the end left out."""
@@ -24,11 +34,20 @@ class Screen:
             if char == "\t":
                 self.column = min(self.columns - 1, (self.column // 8 + 1) * 8)
                 continue
-            if self.column >= self.columns:
-                self._line_feed()
-                self.column = 0
-            self.cells[self.row][self.column] = char
-            self.column += 1
+            self._put(char)
+
+    def _put(self, char: str) -> None:
+        width = 1 if char.isascii() else _width(char)
+        if width == 0:
+            self.cells[self.row][max(0, self.column - 1)] += char
+            return
+        if self.column + width > self.columns:
+            self._line_feed()
+            self.column = 0
+        row = self.cells[self.row]
+        row[self.column] = char
+        row[self.column + 1 : self.column + width] = [""] * (width - 1)
+        self.column += width
 
     def move_to(self, row: int, column: int) -> None:
         """Put the cursor somewhere, from 0; clamped."""
@@ -96,6 +115,13 @@ class Screen:
         region = self.cells[top : self._bottom + 1]
         moved = region[shift:] + blank if shift > 0 else blank + region[: height + shift]
         self.cells[top : self._bottom + 1] = moved
+
+
+def _width(char: str) -> int:
+    """Cells a terminal gives it: two for wide ones, none for what joins the one before."""
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
 def _span(mode: int, at: int, end: int) -> tuple[int, int]:

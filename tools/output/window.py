@@ -4,6 +4,8 @@ import re
 from collections import deque
 from dataclasses import dataclass
 
+from tools.output.canvas import with_marks_in_words, without_marks
+
 HEAD_SHARE = 0.4  # of the budget; the end gets the rest (design f.6)
 BYTES_PER_TOKEN = 4
 _MIN_BUDGET_BYTES = 400
@@ -70,7 +72,7 @@ class Window:
 
     def add(self, first: int, text: str) -> None:
         """Lines of the output, in order; `first` is the number of the first of them."""
-        size = size_of(text)
+        size = _written(text)
         self._bytes += size
         self._lines += _lines_in(text)
         if self._head_room > 0 and not self._tail:
@@ -98,7 +100,7 @@ class Window:
         kept = text[:end]
         self._head.append(kept)
         self._head_room = 0
-        return text[end:], first + kept.count("\n"), size - size_of(kept)
+        return text[end:], first + kept.count("\n"), size - _written(kept)
 
     def _drop(self, limit: int) -> None:
         """Let whole blocks go from the front of the end part until it fits the limit."""
@@ -139,8 +141,8 @@ class Window:
         tail = "".join(block.text for block in self._tail)
         head = "".join(self._head)
         shown = Shown(
-            head=head if self._omitted_bytes else head + tail,
-            tail=tail if self._omitted_bytes else "",
+            head=with_marks_in_words(head if self._omitted_bytes else head + tail),
+            tail=with_marks_in_words(tail) if self._omitted_bytes else "",
             total_bytes=self._bytes + self._beyond_bytes,
             total_lines=self._lines,
             omitted_bytes=self._omitted_bytes + self._beyond_bytes,
@@ -161,15 +163,20 @@ class Window:
         if start == len(block.text) and not self._tail and not self._head:
             start = _characters(block.text, excess)  # one line above the budget: its end is shown
         gone, rest = block.text[:start], block.text[start:]
-        self._omit(_Block(block.first, gone, size_of(gone)))
+        self._omit(_Block(block.first, gone, _written(gone)))
         if rest:
             self._omitted_lines -= not gone.endswith("\n")  # a line of which the end is shown
-            self._tail.appendleft(_Block(block.first + gone.count("\n"), rest, size_of(rest)))
+            self._tail.appendleft(_Block(block.first + gone.count("\n"), rest, _written(rest)))
 
 
 def size_of(text: str) -> int:
     """Bytes in UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", errors="surrogatepass"))
+
+
+def _written(text: str) -> int:
+    """Bytes that the command wrote: marks are none of them."""
+    return size_of(without_marks(text))
 
 
 def _lines_in(text: str) -> int:
