@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from agent_tui.engine import commands
 from agent_tui.engine.types import InputKind
-from agent_tui.tui import slash
+from agent_tui.tui import slash, words
 from agent_tui.tui.transcript import render
 from agent_tui.tui.transcript.blocks import Block, Card, Reasoning
 from agent_tui.tui.transcript.lines import plain
@@ -225,12 +225,25 @@ class Acts:
             self._fold()
         elif name == "copy":
             rows = render.render(block, app.look(app.size.width))
-            app.copy_to_clipboard(getattr(block, "text", "") or "\n".join(plain(row) for row in rows))
-            app.say("copied")
+            self.copy(getattr(block, "text", "") or "\n".join(plain(row) for row in rows))
         elif name == "back" and isinstance(block, Card) and block.calls[-1].checkpoint_id:
             app.views.rollback(block.calls[-1].checkpoint_id)
         elif name == "leave":
             self.leave_picked()
+
+    def on_clicked(self, block: Block, row: str) -> None:
+        """A click folds a card, on its changed-files line it opens the diff."""
+        mark = self._app.glyphs.changes
+        if isinstance(block, Card) and row.strip().startswith(f"{mark} "):
+            self._app.views.diff_of(block)
+        elif isinstance(block, Card | Reasoning):
+            self._turn(block)
+
+    def copy(self, text: str) -> None:
+        """To the clipboard, by the terminal (OSC 52)."""
+        if text:
+            self._app.copy_to_clipboard(text)
+            self._app.say(f"copied {words.count(text.count(chr(10)) + 1, 'line')}")
 
     def leave_picked(self) -> None:
         """Back to the editor."""
@@ -245,6 +258,10 @@ class Acts:
         else:
             block = next((each for each in reversed(view.blocks) if isinstance(each, Card | Reasoning)), None)
         if block is not None:
-            block.expanded = not block.expanded
-            block.touch()
-            view.changed(block)
+            self._turn(block)
+
+    def _turn(self, block: Block) -> None:
+        """Show more or less of it."""
+        block.expanded = not block.expanded
+        block.touch()
+        self._app.transcript.changed(block)

@@ -58,6 +58,7 @@ class AgentApp(App[int], inherit_bindings=False):
     """The screen of one session."""
 
     ENABLE_COMMAND_PALETTE = False
+    ALLOW_SELECT = False  # the transcript does it itself, without gutters
     session: State
     link: Link
     acts: Acts
@@ -330,6 +331,18 @@ class AgentApp(App[int], inherit_bindings=False):
 
     def on_transcript_act(self, message: Transcript.Act) -> None:
         self.acts.on_picked(message.name, message.block)
+
+    def on_transcript_clicked(self, message: Transcript.Clicked) -> None:
+        self.acts.on_clicked(message.block, message.row)
+
+    def on_transcript_selected(self, message: Transcript.Selected) -> None:
+        self.acts.copy(message.text)
+
+    def on_pane_clicked(self, message: Pane.Clicked) -> None:
+        if message.pane is self.pending:
+            self.pending_list.open()
+        elif message.pane is self.list:
+            self.completing.take_row(message.row)
 
     def on_transcript_typed(self, message: Transcript.Typed) -> None:
         self.acts.leave_picked()

@@ -117,6 +117,13 @@ class Completing:
             self._take(self._found[self._at], send=key == "enter")
         self._app.draw_fixed()
 
+    def take_row(self, row: int) -> None:
+        """A click on a row."""
+        first = max(self._at - ROWS + 1, 0)
+        if first + row < len(self._found):
+            self._take(self._found[first + row], send=False)
+            self._app.draw_fixed()
+
     def _take(self, entry: Entry, *, send: bool) -> None:
         editor = self._app.editor
         before = self._before_caret()

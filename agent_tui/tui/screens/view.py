@@ -62,6 +62,10 @@ class Body(Widget):
             self.top = max(min(index - height // 3, self.last_top), 0)
         self.refresh()
 
+    def on_click(self, event: events.Click) -> None:
+        if isinstance(self.screen, View):
+            self.screen.clicked(self.top + event.y)
+
     def render_line(self, y: int) -> Strip:
         index = self.top + y
         line = self.lines[index] if index < len(self.lines) else ()
@@ -222,6 +226,9 @@ class View(Screen[None]):
         if act in steps:
             self.body.scroll(steps[act])
 
+    def clicked(self, row: int) -> None:
+        """A click on a row of the body."""
+
     def on_mouse_scroll_up(self) -> None:
         self.body.scroll(-3)
         self.draw_frame()
@@ -287,6 +294,8 @@ class ListView(View, Generic[T]):
         self.at = 0
         self.loaded = False
         self.failure = ""
+        self._rows_at = 0  # row of the body that shows the first item in view, and that item
+        self._first = 0
 
     def row(self, item: T, look: Look) -> Line:
         """One row without its mark, two columns narrower."""
@@ -317,6 +326,7 @@ class ListView(View, Generic[T]):
         header, detail = self.header(look), self.detail(look)
         room = max(self.body.size.height - len(header) - len(detail) - 1, 3)
         first = max(min(self.at - room // 2, len(self.items) - room), 0)
+        self._rows_at, self._first = len(header), first
         rows = [self._marked(index, look) for index in range(first, min(first + room, len(self.items)))]
         return [*header, *rows, *([()] if detail else []), *detail]
 
@@ -332,6 +342,13 @@ class ListView(View, Generic[T]):
         steps = {"down": 1, "up": -1, "page": page, "page_up": -page, "top": -(10**9), "end": 10**9}
         if act in steps and self.items:
             self.at = max(min(self.at + steps[act], len(self.items) - 1), 0)
+            self.moved()
+            self.draw()
+
+    def clicked(self, row: int) -> None:
+        index = row - self._rows_at + self._first
+        if row >= self._rows_at and self._first <= index < len(self.items):
+            self.at = index
             self.moved()
             self.draw()
 

@@ -15,13 +15,14 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from agent_tui.tui import paint
+from agent_tui.tui import paint, palette
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript import render
 from agent_tui.tui.transcript.blocks import Answer, Block
 from agent_tui.tui.transcript.growing import Growing
 from agent_tui.tui.transcript.lines import Line, Span
 from agent_tui.tui.transcript.look import Look
+from agent_tui.tui.transcript.selecting import Selecting
 
 KEPT_BLOCKS = 400  # rendered blocks kept; about ten screens of short blocks each way
 
@@ -47,6 +48,19 @@ class Transcript(Widget, can_focus=True):
     class Scrolled(Message):
         """The view moved or new lines came below it."""
 
+    @dataclass
+    class Clicked(Message):
+        """A click on a block, and the words of the row it hit."""
+
+        block: Block
+        row: str
+
+    @dataclass
+    class Selected(Message):
+        """Text that was dragged over."""
+
+        text: str
+
     def __init__(self, look: Callable[[int], Look], theme: Callable[[], str]) -> None:
         super().__init__()
         self.blocks: list[Block] = []
@@ -57,6 +71,7 @@ class Transcript(Widget, can_focus=True):
         self._theme = theme
         self._top = (0, 0)  # block and row at the top of the view, when not following
         self._screen: list[Strip] = []
+        self._selecting = Selecting()
         self._cache: OrderedDict[int, tuple[int, int, list[Strip]]] = OrderedDict()
         self._growing: dict[int, tuple[Growing, list[Strip]]] = {}
 
@@ -143,7 +158,7 @@ class Transcript(Widget, can_focus=True):
     def update_view(self) -> None:
         """Compute what is on the screen and repaint only the rows that differ."""
         width, height = self.size
-        if not width or not height:
+        if not width or not height or self._selecting.is_moving:  # what is being selected stands still
             return
         rows = self._from_end(height) if self.following else self._from_top(height)
         blank = paint.strip((), width, self._theme())
@@ -185,10 +200,35 @@ class Transcript(Widget, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         if y < len(self._screen):
-            return self._screen[y]
+            return self._selecting.marked(y, self._screen[y], palette.style(self._theme(), "selected"))
         return paint.strip((), self.size.width, self._theme())
 
+    # --- mouse ---------------------------------------------------------------------------------
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        if event.button == 1:
+            self._selecting.press(event.y, event.x)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        if self._selecting.is_held:
+            self.capture_mouse()
+            self._selecting.move(min(event.y, self.size.height - 1), event.x)
+            self.refresh()
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        if not self._selecting.is_held:
+            return
+        if self._selecting.is_moving:
+            self.post_message(self.Selected(self._selecting.text(self._screen)))
+        elif (block := self.block_at(event.y)) is not None:
+            self.post_message(self.Clicked(block, self._screen[event.y].text))
+        self._selecting.release()
+        self.release_mouse()
+        self.refresh()
+        self.update_view()
+
     def on_resize(self) -> None:
+        self._selecting.release()
         self._screen = []
         self.update_view()
 

@@ -1,8 +1,11 @@
 """A fixed part of the screen that is a few lines of roles, as high as they are."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from textual import events
 from textual.geometry import Size
+from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -19,6 +22,16 @@ class Pane(Widget):
         super().__init__(id=id)
         self.theme = theme
         self.lines: Sequence[Line] = ()
+
+    @dataclass
+    class Clicked(Message):
+        """A click on one of its rows."""
+
+        pane: "Pane"
+        row: int
+
+    def on_click(self, event: events.Click) -> None:
+        self.post_message(self.Clicked(self, event.y))
 
     def show(self, lines: Sequence[Line]) -> None:
         """Show these lines; only a change of their number costs a layout."""
