@@ -10,9 +10,11 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 
-def command(*hidden: str) -> tuple[str, ...]:
-    """What starts the program from the checkout; `hidden` packages cannot be imported by it."""
+def command(*hidden: str, first: str = "") -> tuple[str, ...]:
+    """What starts the program from the checkout; `hidden` packages cannot be imported by it, and `first`
+    is done before it begins."""
     lines = [
+        *([first] if first else []),
         "import sys",
         f"sys.path.insert(0, {str(ROOT)!r})",
         *(f"sys.modules[{name!r}] = None" for name in hidden),
@@ -39,6 +41,7 @@ class Program:
     workspace: Path
     extra: Mapping[str, str] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()  # packages that are not installed, as far as the program can tell
+    first: str = ""  # Python that each start runs before the program, on one line
 
     @classmethod
     def at(cls, root: Path, **extra: str) -> "Program":
@@ -69,7 +72,7 @@ class Program:
     ) -> Ran:
         """Run to the end."""
         done = subprocess.run(
-            [*command(*self.hidden), *argv],
+            [*command(*self.hidden, first=self.first), *argv],
             cwd=self.workspace,
             env=self.environ | dict(env or {}),
             input=stdin,
@@ -83,7 +86,7 @@ class Program:
     def start(self, *argv: str, env: Mapping[str, str] | None = None) -> "subprocess.Popen[str]":
         """Start and leave running."""
         return subprocess.Popen(
-            [*command(*self.hidden), *argv],
+            [*command(*self.hidden, first=self.first), *argv],
             cwd=self.workspace,
             env=self.environ | dict(env or {}),
             stdin=subprocess.PIPE,
