@@ -9,7 +9,7 @@ from agent_tui.config import paths
 from agent_tui.config.layers import FLAG, Settings
 from agent_tui.config.options import INTERFACE_KEYS, dotted
 from agent_tui.config.providers import choose
-from agent_tui.engine.types import ApprovalPolicy, Budgets, Config
+from agent_tui.engine.types import IDLE_TIMEOUT_S, ApprovalPolicy, Budgets, Config
 from agent_tui.errors import UsageError
 from sandbox.policy import Limits, Mode
 
@@ -36,6 +36,7 @@ def build(settings: Settings, environ: Mapping[str, str], *, interactive: bool) 
         output_schema=_output_schema(settings),
         on_lost_result=_lost_result(settings),
         answers=settings.items("answer"),
+        idle_timeout_s=settings.number("idle_timeout") or IDLE_TIMEOUT_S,
         fast_model=settings.text("fast_model"),
         summary_model=settings.text("summary_model"),
         planner_model=settings.text("planner_model"),

@@ -218,6 +218,12 @@ SETTINGS: tuple[Option, ...] = (
         help="steps without progress before a run ends; 0 for no limit",
     ),
     _setting(
+        "idle_timeout",
+        "number",
+        default=120,
+        help="seconds without a word of the model before a request is sent again",
+    ),
+    _setting(
         "fast_model",
         metavar="PROVIDER/MODEL",
         help="cheap model for small work: titles of sessions, and summaries unless `summary_model` is set",

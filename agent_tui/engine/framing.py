@@ -45,6 +45,7 @@ def request_of(scope: Scope, view: View) -> ModelRequest:
         effort=scope.session.fold.settings.get("effort") or (config.model.effort if config.model else None),
         output_schema=config.output_schema,
         cache_key=scope.session.id,
+        idle_timeout_s=config.idle_timeout_s,
     )
 
 

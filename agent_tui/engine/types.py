@@ -51,6 +51,9 @@ class ModelChoice:
         return f"{self.provider}/{self.model}"
 
 
+IDLE_TIMEOUT_S = 120.0  # a local server may read a long prompt for a minute before it says a word
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """Effective settings of one start; immutable, each value's layer in `origins`."""
@@ -73,6 +76,7 @@ class Config:
     output_schema: str | None = None  # JSON Schema text
     on_lost_result: Literal["report", "rollback", "stop"] = "report"
     answers: tuple[str, ...] = ()
+    idle_timeout_s: float = IDLE_TIMEOUT_S  # silence of a model after which its answer counts as stalled
     fast_model: str | None = None  # `PROVIDER/MODEL`; None: no titles are written
     summary_model: str | None = None  # `PROVIDER/MODEL` or `main`; None: `fast_model`, or the ledger alone
     planner_model: str | None = None  # `PROVIDER/MODEL`; None: the model plans for itself

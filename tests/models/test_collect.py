@@ -1,5 +1,6 @@
 """Case A33: the same two calls, from servers that number and name them in their own way."""
 
+import json
 from typing import Any
 
 import pytest
@@ -26,86 +27,93 @@ def halves(name: str, arguments: str, first: dict[str, Any], later: dict[str, An
 
 
 E = "exec_command"
-STREAMS = {
-    "id only in the first piece": [
-        *halves(E, ONE, {"index": 0, "id": "a"}, {"index": 0}),
-        *halves(E, TWO, {"index": 1, "id": "b"}, {"index": 1}),
-    ],
-    "no index": [*halves(E, ONE, {"id": "a"}, {}), *halves(E, TWO, {"id": "b"}, {})],
-    "no id": [*halves(E, ONE, {"index": 0}, {"index": 0}), *halves(E, TWO, {"index": 1}, {"index": 1})],
-    "no id and no index": [*halves(E, ONE, {}, {}), *halves(E, TWO, {}, {})],
-    "index 0 for both": [
-        *halves(E, ONE, {"index": 0, "id": "a"}, {"index": 0}),
-        *halves(E, TWO, {"index": 0, "id": "b"}, {"index": 0}),
-    ],
-    "index 0 for both and no id": [
-        *halves(E, ONE, {"index": 0}, {"index": 0}),
-        *halves(E, TWO, {"index": 0}, {"index": 0}),
-    ],
-    "indexes 0 and 5": [
-        *halves(E, ONE, {"index": 0, "id": "a"}, {"index": 0}),
-        *halves(E, TWO, {"index": 5, "id": "b"}, {"index": 5}),
-    ],
-    "whole call in one piece": [piece(E, ONE, index=0, id="a"), piece(E, TWO, index=1, id="b")],
-    "whole call in one piece, nothing else": [piece(E, ONE), piece(E, TWO)],
-    "whole call in one piece, index 0": [piece(E, ONE, index=0, id="a"), piece(E, TWO, index=0, id="b")],
-    "empty id in later pieces": [
-        *halves(E, ONE, {"index": 0, "id": "a"}, {"index": 0, "id": ""}),
-        *halves(E, TWO, {"index": 1, "id": "b"}, {"index": 1, "id": ""}),
-    ],
-    "id in each piece": [
-        *halves(E, ONE, {"index": 0, "id": "a"}, {"index": 0, "id": "a"}),
-        *halves(E, TWO, {"index": 1, "id": "b"}, {"index": 1, "id": "b"}),
-    ],
-    "id and name in each piece": [
-        piece(E, ONE[:6], index=0, id="a"),
-        piece(E, ONE[6:], index=0, id="a"),
-        piece(E, TWO[:6], index=1, id="b"),
-        piece(E, TWO[6:], index=1, id="b"),
-    ],
-    "name in each piece and no id": [
-        piece(E, ONE[:6], index=0),
-        piece(E, ONE[6:], index=0),
-        piece(E, TWO[:6], index=1),
-        piece(E, TWO[6:], index=1),
-    ],
-    "arguments missing or null": [
-        {"index": 0, "id": "a", "function": {"name": E}},
-        piece(None, None, index=0),
-        piece(None, ONE, index=0),
-        {"index": 1, "id": "b", "function": {"name": E, "arguments": None}},
-        piece(None, TWO, index=1),
-    ],
-    "name split over two pieces": [
-        piece("exec_", "", index=0, id="a"),
-        piece("command", "", index=0),
-        piece(None, ONE, index=0),
-        piece("exec_", "", index=1, id="b"),
-        piece("command", TWO, index=1),
-    ],
-    "no function at all in a piece": [
-        piece(E, ONE, index=0, id="a"),
-        {"index": 0},
-        piece(E, TWO, index=1, id="b"),
-    ],
-    "arguments as an object": [
-        piece(E, {"cmd": "echo 1"}, index=0, id="a"),
-        piece(E, {"cmd": "echo 2"}, index=1, id="b"),
-    ],
-    "pieces of both calls mixed": [
-        piece(E, "", index=0, id="a"),
-        piece(E, "", index=1, id="b"),
-        piece(None, TWO[:5], index=1),
-        piece(None, ONE, index=0),
-        piece(None, TWO[5:], index=1),
-    ],
-    "ids without index, mixed": [
-        piece(E, ONE[:5], id="a"),
-        piece(E, TWO[:5], id="b"),
-        piece(None, ONE[5:], id="a"),
-        piece(None, TWO[5:], id="b"),
-    ],
-}
+
+
+def streams(one: str, two: str) -> dict[str, list[dict[str, Any]]]:
+    """Two calls with these arguments, in every shape that was met."""
+    return {
+        "id only in the first piece": [
+            *halves(E, one, {"index": 0, "id": "a"}, {"index": 0}),
+            *halves(E, two, {"index": 1, "id": "b"}, {"index": 1}),
+        ],
+        "no index": [*halves(E, one, {"id": "a"}, {}), *halves(E, two, {"id": "b"}, {})],
+        "no id": [*halves(E, one, {"index": 0}, {"index": 0}), *halves(E, two, {"index": 1}, {"index": 1})],
+        "no id and no index": [*halves(E, one, {}, {}), *halves(E, two, {}, {})],
+        "index 0 for both": [
+            *halves(E, one, {"index": 0, "id": "a"}, {"index": 0}),
+            *halves(E, two, {"index": 0, "id": "b"}, {"index": 0}),
+        ],
+        "index 0 for both and no id": [
+            *halves(E, one, {"index": 0}, {"index": 0}),
+            *halves(E, two, {"index": 0}, {"index": 0}),
+        ],
+        "indexes 0 and 5": [
+            *halves(E, one, {"index": 0, "id": "a"}, {"index": 0}),
+            *halves(E, two, {"index": 5, "id": "b"}, {"index": 5}),
+        ],
+        "whole call in one piece": [piece(E, one, index=0, id="a"), piece(E, two, index=1, id="b")],
+        "whole call in one piece, nothing else": [piece(E, one), piece(E, two)],
+        "whole call in one piece, index 0": [piece(E, one, index=0, id="a"), piece(E, two, index=0, id="b")],
+        "empty id in later pieces": [
+            *halves(E, one, {"index": 0, "id": "a"}, {"index": 0, "id": ""}),
+            *halves(E, two, {"index": 1, "id": "b"}, {"index": 1, "id": ""}),
+        ],
+        "id in each piece": [
+            *halves(E, one, {"index": 0, "id": "a"}, {"index": 0, "id": "a"}),
+            *halves(E, two, {"index": 1, "id": "b"}, {"index": 1, "id": "b"}),
+        ],
+        "id and name in each piece": [
+            piece(E, one[:6], index=0, id="a"),
+            piece(E, one[6:], index=0, id="a"),
+            piece(E, two[:6], index=1, id="b"),
+            piece(E, two[6:], index=1, id="b"),
+        ],
+        "name in each piece and no id": [
+            piece(E, one[:6], index=0),
+            piece(E, one[6:], index=0),
+            piece(E, two[:6], index=1),
+            piece(E, two[6:], index=1),
+        ],
+        "arguments missing or null": [
+            {"index": 0, "id": "a", "function": {"name": E}},
+            piece(None, None, index=0),
+            piece(None, one, index=0),
+            {"index": 1, "id": "b", "function": {"name": E, "arguments": None}},
+            piece(None, two, index=1),
+        ],
+        "name split over two pieces": [
+            piece("exec_", "", index=0, id="a"),
+            piece("command", "", index=0),
+            piece(None, one, index=0),
+            piece("exec_", "", index=1, id="b"),
+            piece("command", two, index=1),
+        ],
+        "no function at all in a piece": [
+            piece(E, one, index=0, id="a"),
+            {"index": 0},
+            piece(E, two, index=1, id="b"),
+        ],
+        "arguments as an object": [
+            piece(E, json.loads(one), index=0, id="a"),
+            piece(E, json.loads(two), index=1, id="b"),
+        ],
+        "pieces of both calls mixed": [
+            piece(E, "", index=0, id="a"),
+            piece(E, "", index=1, id="b"),
+            piece(None, two[:5], index=1),
+            piece(None, one, index=0),
+            piece(None, two[5:], index=1),
+        ],
+        "ids without index, mixed": [
+            piece(E, one[:5], id="a"),
+            piece(E, two[:5], id="b"),
+            piece(None, one[5:], id="a"),
+            piece(None, two[5:], id="b"),
+        ],
+    }
+
+
+STREAMS = streams(ONE, TWO)
 
 
 @pytest.mark.parametrize("name", STREAMS)

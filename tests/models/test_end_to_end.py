@@ -4,14 +4,17 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.model_server.fixture import ModelServer
+from tests.models.test_collect import STREAMS, streams
 from tests.models.views import DIALECTS
 
 Step = Mapping[str, Any]
@@ -77,21 +80,15 @@ def chunks(*deltas: Mapping[str, Any], finish: str = "tool_calls") -> Step:
     return {"raw": [*(f"data: {json.dumps(chunk)}\n\n" for chunk in made), "data: [DONE]\n\n"]}
 
 
-def piece(word: str, **fields: Any) -> Mapping[str, Any]:
-    arguments = json.dumps({"cmd": f"echo {word} >> log.txt"})
-    return {"tool_calls": [{**fields, "function": {"name": "exec_command", "arguments": arguments}}]}
+def test_every_shape_of_two_calls_runs_two_commands(program: Program) -> None:  # A33
+    def shape(name: str, number: int) -> Step:
+        one, two = (json.dumps({"cmd": f"echo {number}.{place} >> log.txt"}) for place in (1, 2))
+        pieces = [{"tool_calls": [one_piece]} for one_piece in streams(one, two)[name]]
+        return chunks({"reasoning": "hm"}, *pieces[:1], {}, {"content": ""}, *pieces[1:])
 
-
-def test_calls_without_ids_or_numbers_each_run_once(program: Program) -> None:  # A33
-    program.server.script(
-        [
-            chunks(piece("1"), piece("2")),
-            chunks(piece("3", index=0, id="a"), {}, {"reasoning": "hm"}, piece("4", index=0, id="b")),
-            {"text": "Done."},
-        ]
-    )
+    program.server.script([*map(shape, STREAMS, range(len(STREAMS))), {"text": "Done."}])
     program.run("chat")
-    assert program.log == "1\n2\n3\n4\n"
+    assert program.log.split() == [f"{n}.{place}" for n in range(len(STREAMS)) for place in (1, 2)]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -131,6 +128,29 @@ def test_cut_and_bad_arguments_never_run_and_the_model_is_told_which(program: Pr
     assert "JSON" in answers[2]
 
 
+def test_what_servers_do_to_good_arguments_is_undone(program: Program) -> None:  # A35
+    twice = json.dumps(json.dumps({"cmd": "echo twice >> log.txt"}))
+    program.server.script(
+        [
+            {"calls": [{"tool": "list_files", "arguments": ""}]},
+            {"calls": [{"tool": "exec_command", "arguments": twice}]},
+            {"text": "Done."},
+        ]
+    )
+    events = program.run("chat")
+    [listed] = [e["item"] for e in events if e["type"] == "item.completed" and "list_files" in str(e["item"])]
+    assert listed["outcome"] == "succeeded" and program.log == "twice\n"
+
+
+def test_arguments_that_are_always_cut_end_the_run(program: Program) -> None:  # A35
+    cut = {"tool": "apply_patch", "arguments": json.dumps({"patch": ADD})[:40]}
+    program.server.script([{"calls": [cut], "stop": "length"}], repeat_last=True)
+    events = program.run("chat", code=3)
+    assert events[-1]["reason"] == "loop_detected"
+    assert len(program.server.requests) <= 6  # notice, block and stop of design d.5, then the last words
+    assert not (program.workspace / "a.txt").exists()
+
+
 def test_another_model_in_the_middle_keeps_the_session_valid(program: Program) -> None:  # A36
     thinking = {"reasoning": "secret plan", "calls": [append("1")]}
     program.server.script([thinking, {"text": "a"}, {"text": "b"}, {"text": "c"}, {"text": "d"}])
@@ -161,11 +181,73 @@ def test_a_wait_too_long_ends_with_the_words_of_the_provider(program: Program) -
     assert "twenty minutes" in failed["error"]["message"]
 
 
-@pytest.mark.parametrize("cut", ["text", "call"])
-def test_nothing_of_a_broken_answer_runs(program: Program, cut: str) -> None:  # A38
-    answer = {"text": "Working on it.", "calls": [append("x")]}
-    program.server.script([{**answer, "cut": cut, "piece": 4}, answer, {"text": "Done."}])
-    events = program.run("chat")
-    assert program.log == "x\n"
+def test_a_wait_until_a_date_is_kept(program: Program) -> None:  # A37
+    date = formatdate(time.time() + 3, usegmt=True)  # whole seconds: two at least
+    limit = {"status": 429, "headers": {"retry-after": date}, "body": {"error": {"message": "later"}}}
+    program.server.script([limit, {"text": "Done."}])
+    program.run("chat")
+    first, second = program.server.requests
+    assert second.at - first.at >= 1.0
+
+
+NOW = {"retry-after": "0"}
+QUOTA = {"message": "insufficient balance", "code": "insufficient_quota"}
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "requests"),
+    [
+        (400, {"message": "no such field", "type": "invalid_request_error"}, 1),
+        (401, {"message": "who are you"}, 1),
+        (402, QUOTA, 1),
+        (429, QUOTA, 1),
+        (429, {"message": "slow down"}, 7),
+        (500, {"message": "oh no"}, 5),
+        (503, {"message": "not today"}, 5),
+        (504, {"message": "too late"}, 4),
+        (529, {"type": "overloaded_error", "message": "crowded"}, 6),
+    ],
+)
+def test_each_class_of_failure_is_sent_again_as_often_as_it_should(
+    program: Program, status: int, error: Mapping[str, Any], requests: int
+) -> None:  # A37, requirement 10
+    program.server.script([{"status": status, "headers": NOW, "body": {"error": error}}], repeat_last=True)
+    events = program.run("chat", code=1)
+    assert error["message"] in events[-1]["error"]["message"]
+    sent = program.server.requests
+    assert len(sent) == requests and len({request.body for request in sent}) == 1
+
+
+def test_without_a_stated_wait_the_delays_grow(program: Program) -> None:  # A37
+    busy = {"status": 503, "body": {"error": {"message": "busy"}}}
+    program.server.script([busy, busy, {"text": "Done."}])
+    program.run("chat")
+    first, second, third = (request.at for request in program.server.requests)
+    assert second - first >= 0.5 and third - second >= 1.0
+
+
+BREAKS: Mapping[str, Mapping[str, Any]] = {
+    "before the first byte": {"cut": "connect"},
+    "after half the text": {"cut": "text", "piece": 4},
+    "after a complete call": {"cut": "call"},
+    "inside the arguments": {"cut": "arguments", "piece": 8},
+    "an empty body": {"cut": "first", "cut_cleanly": True},
+    "half the text, as if whole": {"cut": "text", "piece": 4, "cut_cleanly": True},
+    "silence": {"cut": "text", "piece": 4, "stall": True},
+}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_nothing_of_a_broken_answer_runs(program: Program, dialect: str) -> None:  # A38
+    script = []
+    for number, how in enumerate(BREAKS.values()):
+        answer = {"text": f"Working on {number}.", "calls": [append(str(number))]}
+        script += [{**answer, **how}, answer]
+    late = {"text": "Working on the last.", "calls": [append("last")], "cut": "finish"}
+    program.server.script([*script, late, {"text": "Done."}])
+    events = program.run(dialect, "-c", "idle_timeout=1", "go")
+    assert program.log.split() == [*map(str, range(len(BREAKS))), "last"]
     texts = [e["item"]["text"] for e in events if e.get("item", {}).get("type") == "agent_message"]
-    assert texts == ["Working on it.", "Done."]
+    assert texts == [*(f"Working on {n}." for n in range(len(BREAKS))), "Working on the last.", "Done."]
+    sent = program.server.requests
+    assert all(sent[2 * n].body == sent[2 * n + 1].body for n in range(len(BREAKS)))
