@@ -191,10 +191,11 @@ class Meter:
         self.factor, self._anchor = 1.0, None
 
     def breakdown(self, view: View) -> Breakdown:
-        """Where the tokens go."""
+        """Where the tokens go; together as many as `tokens` says, but for rounding."""
+        share = self.tokens(view) / max(1, self.raw(view))
 
         def scaled(tokens: int) -> int:
-            return round(tokens * self.factor)
+            return round(tokens * share)
 
         exchanges = [unit for unit in view.units if isinstance(unit, ExchangeUnit)]
         responses = sum(_response_tokens(unit.response) for unit in exchanges)

@@ -145,7 +145,7 @@ class Responder:
 
     def _measured(self, answer: Completed, view: View, tokens: int) -> Completed:
         """Learn from the usage, or estimate it where the provider sent none."""
-        if answer.usage.input_tokens:
+        if answer.usage.input_tokens and not answer.usage.estimated:
             self._scope.meter.observe(view, answer.usage.input_tokens)
             return answer
         output = sum(text_tokens(_text_of(part)) for part in answer.parts)

@@ -47,3 +47,5 @@ def test_the_breakdown_adds_up_to_the_estimate() -> None:
     view = build_view(make_log(2, 30).items, system="s", project="p", tools=TOOLS)
     meter = Meter()
     assert abs(meter.breakdown(view).total - meter.tokens(view)) <= 7
+    meter.observe(view, 12_345)
+    assert abs(meter.breakdown(view).total - 12_345) <= 7

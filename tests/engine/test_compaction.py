@@ -15,7 +15,7 @@ from context.budget import Window
 from context.estimate import Meter, text_tokens
 from context.items import Usage
 from context.view import SummaryUnit
-from tests.engine.fakes import FakeModel, Step, calls, engine, failed, last_results, text
+from tests.engine.fakes import FakeModel, Step, calls, engine, failed, last_results, responses, text
 from tools.types import CallSink, Invocation, Outcome, OutcomeStatus
 
 SMALL = ModelInfo(provider="fake", model="fake", context_window=16_000, max_output=2_000)
@@ -345,3 +345,14 @@ async def test_measuring_goes_on_after_a_resume(tmp_path: Path) -> None:
         meter, scope = resumed.runtime._meter, resumed.runtime._scope()
         assert meter.factor > 1.0
         assert meter.tokens(view_of(scope)) >= 5_000
+
+
+async def test_a_guess_of_the_usage_is_not_taken_for_a_count(tmp_path: Path) -> None:
+    guess = Usage(input_tokens=3, output_tokens=1, estimated=True)
+    async with engine(tmp_path, text("one", guess), text("two", guess), info=SMALL) as run:
+        run.send(Submit(text="a longer message with many words in it"))
+        await run.wait(TurnEnded)
+        run.send(Submit(text="more"))
+        await run.wait(TurnEnded, count=2)
+        kept = [usage for item in responses(run.session.fold.log) if (usage := item.usage).estimated]
+    assert [usage.input_tokens for usage in kept] == sizes(run.model.requests)
