@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import events as toolkit
 from textual.app import App, ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.worker import WorkerFailed
 
@@ -26,7 +26,7 @@ from agent_tui.tui.earlier import rebuild
 from agent_tui.tui.feed import Feed
 from agent_tui.tui.fixed import Fixed
 from agent_tui.tui.glyphs import ASCII, UNICODE, own_words
-from agent_tui.tui.keys import ANYWHERE
+from agent_tui.tui.keymap import keymap_of
 from agent_tui.tui.link import Link, RefusedError, Start
 from agent_tui.tui.notify import Notifier
 from agent_tui.tui.outside import Outside
@@ -73,9 +73,7 @@ class AgentApp(App[int], inherit_bindings=False):
     .-small > * { display: none; }
     .-small > #small { display: block; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(key, f"act('{name}')", show=False) for key, name in ANYWHERE.items()
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = []
 
     def __init__(
         self, start: Start, config: Config, *, initial_prompt: str | None = None,
@@ -83,6 +81,9 @@ class AgentApp(App[int], inherit_bindings=False):
     ) -> None:  # fmt: skip
         chosen = look or Chosen()
         super().__init__(driver_class=AgentDriver)
+        self.keymap = keymap_of(config.interface, config.config_dir / "config.toml")
+        for key, name in self.keymap.anywhere.items():
+            self.bind(key, f"act('{name}')", show=False)
         self.config = config
         self.guardian: Guardian | None = None
         self.session = State()
@@ -123,7 +124,7 @@ class AgentApp(App[int], inherit_bindings=False):
         path = history_file(state_dir, self.config.workspace) if state_dir else None
         self.transcript = Transcript(self.look, self.theme_name)
         self.prompt = Prompt(self.look, self.theme_name, self.clock.steady)
-        self.editor = Editor(History(path), self.do)
+        self.editor = Editor(History(path), self.do, self.keymap)
         self.pending = Pane(id="pending")
         self.list = Pane(id="list")
         self.activity = Pane(id="activity")

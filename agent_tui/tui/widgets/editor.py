@@ -8,7 +8,8 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from agent_tui.tui.keys import EDITOR, EMPTY_EDITOR, NEW_LINE, NOTHING
+from agent_tui.tui.keymap import DEFAULT, Keymap
+from agent_tui.tui.keys import NOTHING
 from agent_tui.tui.widgets.history import History
 from agent_tui.tui.widgets.pastes import Pastes
 from agent_tui.tui.widgets.text_area import PlainTextArea
@@ -32,8 +33,9 @@ class Editor(PlainTextArea):
         key: str
         character: str | None
 
-    def __init__(self, history: History, act: Callable[[str], None]) -> None:
+    def __init__(self, history: History, act: Callable[[str], None], keymap: Keymap = DEFAULT) -> None:
         super().__init__()
+        self._keys = keymap
         self.past = history
         self._act = act  # called, not posted: what a key does depends on what was typed before it
         self.pastes = Pastes()
@@ -73,7 +75,7 @@ class Editor(PlainTextArea):
             event.prevent_default()
             self._act(act)
             return
-        if key in NEW_LINE or (key == "enter" and self._continues()):
+        if key in self._keys.new_line or (key == "enter" and self._continues()):
             event.stop()
             event.prevent_default()
             self._break_line()
@@ -89,9 +91,9 @@ class Editor(PlainTextArea):
             return f"list_{key}"
         if key in NOTHING:
             return "nothing"
-        if key in EDITOR and not (key == "enter" and self._continues()):
-            return EDITOR[key]
-        return EMPTY_EDITOR.get(key, "") if not self.text else ""
+        if key in self._keys.editor and not (key == "enter" and self._continues()):
+            return self._keys.editor[key]
+        return self._keys.empty_editor.get(key, "") if not self.text else ""
 
     def _continues(self) -> bool:
         """A backslash before the caret makes Enter a line break, where Shift+Enter does not arrive."""
