@@ -1,6 +1,6 @@
 """The settings and where each came from; tokens and money."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.engine.commands import Subject
@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 
 
 CACHED = {"cache_read_tokens": "of them cached", "cache_write_tokens": "cached anew"}
+_PARTS = {
+    "system": "system text",
+    "tools": "tools",
+    "project": "project instructions",
+    "summary": "summary",
+    "user": "your messages",
+    "responses": "the model's messages",
+    "results": "results",
+}
 
 
 class FactsView(View):
@@ -33,7 +42,7 @@ class FactsView(View):
     async def load(self) -> None:
         try:
             found = await self.agent.link.ask(self._subject)
-            self._rows = cost_rows(found) if self._subject is Subject.COST else rows_of(found)
+            self._rows = _ROWS.get(self._subject, rows_of)(found)
         except RefusedError as error:
             self._failure, self._rows = str(error), []
         self.draw()
@@ -73,6 +82,15 @@ def rows_of(data: Any) -> list[tuple[str, str, str]]:
     return rows
 
 
+def context_rows(data: Any) -> list[tuple[str, str, str]]:
+    """What fills the window, in tokens and as a share of the view; then the view, and what it may be."""
+    total = max(1, data["total"])
+    parts = [(words, data[part]) for part, words in _PARTS.items() if data[part]]
+    rows = [(words, f"{tokens:,}", f"{tokens * 100 / total:.0f} %") for words, tokens in parts]
+    whole = f"{data['percent']} % of {data['window']:,}"
+    return [*rows, ("together", f"{data['total']:,}", whole), ("compacted from", f"{data['limit']:,}", "")]
+
+
 def cost_rows(data: Any) -> list[tuple[str, str, str]]:
     """One row for the turn, its newest run, the session, and each model; cached tokens are among those in."""
     scopes = {**data, **data["models"]}
@@ -92,3 +110,9 @@ def _value(key: str, value: Any) -> str:
     if isinstance(value, float) and "usd" in key:
         return words.money(value)
     return one_line(str(value))
+
+
+_ROWS: Mapping[Subject, Callable[[Any], list[tuple[str, str, str]]]] = {
+    Subject.CONTEXT: context_rows,
+    Subject.COST: cost_rows,
+}
