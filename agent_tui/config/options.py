@@ -270,7 +270,7 @@ SETTINGS: tuple[Option, ...] = (
         project="free",
     ),
     _setting("screen_reader", "flag", help="words in place of colour", unset="false", project="free"),
-    _setting("progress", "flag", help="progress signals to the terminal", unset="true", project="free"),
+    _setting("progress", "flag", help="progress signals to the terminal", unset="false", project="free"),
     _setting("keys.*", "text", help="key of an action of the interface"),
     _setting("providers.*.api", "choice", choices=("responses", "chat", "messages"), help="dialect"),
     _setting("providers.*.base_url", help="address"),

@@ -94,10 +94,11 @@ class AgentApp(App[int], inherit_bindings=False):
         self.clock = clock or Clock()
         self.failure: Exception | None = None
         self.exit_code = 0
-        self.notifier = Notifier(config.workspace.name, self.write_terminal)
+        settings = config.interface
+        progress = settings.get("progress") == "true"
+        self.notifier = Notifier(config.workspace.name, self.write_terminal, progress=progress)
         self._initial = (initial_prompt, tuple(images), chosen.typed)
         self._flush_due = False
-        settings = config.interface
         self.output = settings.get("output", "auto")
         self.pending_at: int | None = None  # marked row of the pending list
         self.pending_hints: tuple[str, ...] = ()
@@ -105,7 +106,8 @@ class AgentApp(App[int], inherit_bindings=False):
         self._rebuilt = False
         self.sides = True  # side by side diffs where they fit
         self.mouse_on = settings.get("mouse", "true") != "false"
-        self.moving = settings.get("motion", "true") != "false"
+        self.spoken = settings.get("screen_reader") == "true"
+        self.moving = settings.get("motion", "true") != "false" and not self.spoken
         status_facts = self.session.status
         status_facts.model = config.model.name if config.model else ""
         status_facts.effort = (config.model.effort or "") if config.model else ""
@@ -177,6 +179,7 @@ class AgentApp(App[int], inherit_bindings=False):
             await self.link.run()
         except AgentError as error:
             self.failure = error
+        self.notifier.close()
         self.exit(self.exit_code)
 
     def _catch_signals(self) -> None:
@@ -217,7 +220,7 @@ class AgentApp(App[int], inherit_bindings=False):
         """How blocks of this width are to be drawn now."""
         return Look(
             width=width, glyphs=self.glyphs, output=self.output,  # type: ignore[arg-type]  # checked by the configuration
-            now=self.clock.wall(), low=self.size.height < 20,
+            now=self.clock.wall(), low=self.size.height < 20, spoken=self.spoken,
         )  # fmt: skip
 
     def set_look(self) -> None:

@@ -27,7 +27,8 @@ _STOPPED = {
 class Notifier:
     """Compares the session with what was last said; never the content of a command or a file."""
 
-    def __init__(self, project: str, write: Callable[[str], None]) -> None:
+    def __init__(self, project: str, write: Callable[[str], None], *, progress: bool = False) -> None:
+        self._progress: str | None = "" if progress else None  # the last one said; None: it is off
         self._project = "".join(char for char in project if char.isprintable())[:40]
         self._write = write
         self._title = ""
@@ -47,6 +48,16 @@ class Notifier:
         self._busy_since = state.turn_started_at if state.busy else 0.0
         self._asked = asked
         self._set_title(self._title_of(state))
+        self._set_progress(_progress_of(state))
+
+    def close(self) -> None:
+        """The session is over: no progress any more."""
+        self._set_progress(_NO_PROGRESS if self._progress else "")
+
+    def _set_progress(self, progress: str) -> None:
+        if self._progress is not None and progress != self._progress:
+            self._progress = progress
+            self._write(f"\x1b]9;4;{progress or _NO_PROGRESS}\x07")
 
     def _ended(self, state: State, now: float) -> None:
         stopped = _STOPPED.get(state.ended) if state.ended is not None else None
@@ -77,6 +88,19 @@ class Notifier:
             return
         self._said_at = now
         self._write(sequence(text))
+
+
+_NO_PROGRESS = "0;0"
+
+
+def _progress_of(state: State) -> str:
+    """State and percentage of OSC 9;4 (ConEmu, Windows Terminal): 1 known, 3 unknown, 4 waits."""
+    if state.open_questions:
+        return "4;0"
+    undo = state.status.undo
+    if state.busy and undo is not None and undo.state == "importing" and undo.total_files:
+        return f"1;{min(100 * undo.done_files // undo.total_files, 100)}"
+    return "3;0" if state.busy else _NO_PROGRESS
 
 
 def sequence(text: str) -> str:

@@ -144,6 +144,9 @@ def unified(files: Sequence[FileDiff], look: Look, *, wrapped: bool = False) -> 
     return result
 
 
+_WORDS = {"+": "added  ", "-": "removed", " ": "       "}  # of one width
+
+
 def rows(file: FileDiff, look: Look, *, wrapped: bool = False) -> list[Line]:
     """The rows of one file."""
     syntax = _syntax(file)
@@ -153,10 +156,11 @@ def rows(file: FileDiff, look: Look, *, wrapped: bool = False) -> list[Line]:
             result.append((Span("   @@ ", "muted"), *untrusted(row.text, "muted")))
             continue
         role = {"+": "add", "-": "remove", " ": "text"}[row.kind]
-        lead = (Span(f"{row.number:>5}  ", "muted"), Span(f"{row.kind} ", role))
+        sign = _WORDS[row.kind] if look.spoken else row.kind
+        lead = (Span(f"{row.number:>5}  ", "muted"), Span(f"{sign} ", role))
         body = [Span(text, _mixed(found, role)) for text, found in syntax[index]] or []
         if wrapped:
-            result += wrap(body, look.width, first=lead, rest=(Span(" " * 9),)) or [lead]
+            result += wrap(body, look.width, first=lead, rest=(Span(" " * width_of(lead)),)) or [lead]
         else:
             result.append((*lead, *clip(body, look.width - width_of(lead), look.glyphs.more)))
     return result
