@@ -126,6 +126,7 @@ class Catalog:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._connection = self._open()
+        self._inode = path.stat().st_ino
 
     def _open(self) -> sqlite3.Connection:
         try:
@@ -223,11 +224,15 @@ class Catalog:
         """Every commit that a checkpoint needs."""
         return {bytes(commit) for (commit,) in self._query("SELECT DISTINCT commit_id FROM checkpoints", ())}
 
+    def skip_to(self, session: str, seq: int) -> None:
+        """Use no number up to that one for new checkpoints of the session."""
+        self.set_meta(f"last:{session}", str(max(seq, int(self._meta(f"last:{session}") or 0))))
+
     def remove(self, session: str, seqs: Sequence[int]) -> None:
         """Forget checkpoints; their numbers are never used again."""
         last = self.last(session)
         if last is not None:
-            self.set_meta(f"last:{session}", str(max(last.seq, int(self._meta(f"last:{session}") or 0))))
+            self.skip_to(session, last.seq)
         for seq in seqs:
             self._change("DELETE FROM checkpoints WHERE session = ? AND seq = ?", (session, seq))
 
@@ -241,6 +246,13 @@ class Catalog:
             "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
             (key, value),
         )
+
+    def is_there(self) -> bool:
+        """Whether the file is still in its place; one that was removed takes writes and keeps nothing."""
+        try:
+            return self.path.stat().st_ino == self._inode
+        except OSError:
+            return False
 
     def close(self) -> None:
         """Close the file."""

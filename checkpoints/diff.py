@@ -9,7 +9,7 @@ from checkpoints.gitprocess import GitError
 from checkpoints.objects import FOLDER, LINK
 from checkpoints.snapshot import State
 from checkpoints.states import Entry, Pair, Trees, shown
-from checkpoints.store import Store
+from checkpoints.store import DamagedStoreError, Store
 from checkpoints.types import Author, FileChange
 
 COUNT_FILES = 2000  # above it, lines are not counted and renames not looked for
@@ -110,7 +110,10 @@ def _word(store: Store, entry: Entry | None) -> str:
         return ""
     if entry.mode == FOLDER:
         return "folder"
-    content = store.read(entry.oid)
+    try:
+        content = store.read(entry.oid)
+    except DamagedStoreError:
+        return "lost"
     return f"link {shown(content)}" if entry.mode == LINK else f"binary {size_text(len(content))}"
 
 

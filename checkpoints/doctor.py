@@ -57,7 +57,7 @@ def _stored(home: Home) -> list[Finding]:
     catalog = Catalog(home.directory / "catalog.db")
     store = Store(home.directory / "store", find_git())
     try:
-        cut = Journal(home.directory / "rollback.journal").cut()
+        cut = Journal(home.journal).cut()
         if cut is not None:
             detail = f"a rollback to {cut.target} was cut after {cut.done} of {cut.total} steps"
             found.append(Finding(ok=False, detail=detail, fix="the next session takes it back"))

@@ -179,7 +179,21 @@ class WorkspaceCheckpointer:
             raise self._error
         if self._core is None:
             raise CheckpointError("the checkpoints of this session are closed")
+        if not self._core.main.is_there():
+            self._start_anew(self._core)
         return work(self._core)
+
+    def _start_anew(self, lost: Joined) -> None:
+        """Somebody removed the store while it was open: begin another, and say so."""
+        last = lost.main.catalog.last(self._session)  # an open file can be read although it is removed
+        lost.let_go()
+        if self._presence is not None:
+            self._presence.close()
+        self._core = self._opened()
+        self._core.main.catalog.skip_to(self._session, last.seq if last else 0)
+        self._core.first_import()
+        self._remarks.append("the older checkpoints were removed by somebody; new ones are taken from now on")
+        self._health = self._settled_health(self._core)
 
     def _begin(self) -> None:
         try:

@@ -51,6 +51,12 @@ class Joined:
         for one in (self.main, *self.beside):
             one.first_import()
 
+    def let_go(self) -> None:
+        """Close all without saving: what would be saved into is gone."""
+        for one in (*self.beside, self.main):
+            one.store.close()
+            one.catalog.close()
+
     def close(self) -> None:
         """Close all."""
         for one in (*self.beside, self.main):

@@ -83,7 +83,8 @@ class Journal:
             return body, steps, {int(line) for line in lines[1:] if line.isdigit()}
         except (IndexError, KeyError, ValueError, TypeError) as error:
             raise CheckpointError(
-                f"the journal `{self.path}` is damaged; the newest checkpoint is the state before it"
+                f"the journal `{self.path}` is damaged; remove it to go on: "
+                "the newest checkpoint is the state before that rollback"
             ) from error
 
 

@@ -110,7 +110,7 @@ def _session_of(catalog: Catalog, root: str, checkpoint_id: str) -> str:
 def cut_rollback(root: Path, state_dir: Path) -> CutRollback | None:
     """The rollback that a killed process left in a workspace; raises CheckpointError."""
     home = existing_home(root, state_dir)
-    return Journal(home.directory / "rollback.journal").cut() if home else None
+    return Journal(home.journal).cut() if home else None
 
 
 def settle_cut(root: Path, state_dir: Path, cut: CutRollback, *, complete: bool) -> None:

@@ -54,3 +54,12 @@ def exists_below(root: bytes, path: bytes) -> bool:
     except OSError:
         return False
     return True
+
+
+def is_hard_link(root: bytes, path: bytes) -> bool:
+    """Whether a file has another name somewhere."""
+    try:
+        status = os.lstat(root + b"/" + path)
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_nlink > 1

@@ -19,7 +19,7 @@ _FOLDER_FLAGS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPENED = 0o700
 
 
-Mark = tuple[int, int]  # inode and time of change
+Mark = tuple[int, int, int, int]  # inode, mode, size and time of modification
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,8 @@ class Places:
                 status = os.lstat(name, dir_fd=folder)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        return status.st_ino, status.st_ctime_ns
+        # not the time of change: that of a hard link moves when its other name is replaced
+        return status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns
 
     def stage(self, path: bytes, content: bytes, permissions: int) -> Staged:
         """Write a whole file beside its place, for `put`; it is on disk after `Staged.synchronise`."""

@@ -4,6 +4,7 @@ The numbers kept with a content are taken before it is read, so that a write mea
 next scan.
 """
 
+import errno
 import hashlib
 import os
 import stat
@@ -35,6 +36,19 @@ class ChangedKindError(Exception):
         self.reason = reason
 
 
+class UnreadableError(Exception):
+    """Something that is there cannot be read; `reason` is for the list of gaps."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def unreadable(error: OSError) -> str:
+    """The reason of a gap: closed to us, or what else is in the way."""
+    return "unreadable" if isinstance(error, PermissionError) else f"unreadable: {error.strerror}"
+
+
 def read_link(path: bytes, status: os.stat_result, keep: Callable[[bytes], bytes]) -> File | None:
     """Read a link; None when it is gone or no link any more."""
     try:
@@ -47,13 +61,15 @@ def read_link(path: bytes, status: os.stat_result, keep: Callable[[bytes], bytes
 
 
 def read_file(path: bytes, keep: Callable[[bytes], bytes], limit: int) -> File | None:
-    """Read a file; None when it is gone. Raises PermissionError and ChangedKindError."""
+    """Read a file; None when it is gone. Raises UnreadableError and ChangedKindError."""
     try:
         descriptor = os.open(path, _READ_FLAGS)
-    except PermissionError:
-        raise
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return None  # it is a link now
+        raise UnreadableError(unreadable(error)) from error
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -61,8 +77,8 @@ def read_file(path: bytes, keep: Callable[[bytes], bytes], limit: int) -> File |
         if status.st_size > limit:
             raise ChangedKindError(too_large(status.st_size, limit))
         content = _read(descriptor, status.st_size, limit)
-    except IsADirectoryError:
-        return None
+    except OSError as error:
+        raise UnreadableError(unreadable(error)) from error
     finally:
         os.close(descriptor)
     if len(content) > limit:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from checkpoints.catalog import Catalog, Row
 from checkpoints.gitprocess import GitError, environment
+from checkpoints.journal import Journal
 from checkpoints.objects import FOLDER, ID_BYTES
 from checkpoints.presence import live_sessions
 from checkpoints.store import DamagedStoreError, Store, ref_name
@@ -117,7 +118,7 @@ class Retention:
 
     def _ages(self, spare: Iterable[str]) -> list[tuple[float, str]]:
         """Time of the newest checkpoint and name of each session that may be dropped, oldest first."""
-        kept = live_sessions(self._directory) | set(spare)
+        kept = live_sessions(self._directory) | set(spare) | cut_sessions(self._directory)
         found = []
         for session in self._catalog.sessions():
             last = self._catalog.last(session)
@@ -262,6 +263,12 @@ class Retention:
         if process.returncode != 0:
             raise GitError(f"`git {arguments[0]}` failed: {errors.decode('utf-8', 'replace').strip()}")
         return output
+
+
+def cut_sessions(directory: Path) -> set[str]:
+    """Sessions whose rollback was killed: what settles it is still needed."""
+    found = (Journal(path).read() for path in directory.glob("*.journal"))
+    return {one[0]["session"] for one in found if one is not None}
 
 
 def reachable(store: Store, commit: bytes) -> bool:

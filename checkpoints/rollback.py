@@ -11,12 +11,12 @@ from checkpoints.diff import changes, is_selected
 from checkpoints.journal import Step
 from checkpoints.merging import merged_step
 from checkpoints.objects import FOLDER
-from checkpoints.paths import exists_below, selected_paths
+from checkpoints.paths import exists_below, is_hard_link, selected_paths
 from checkpoints.places import Places
 from checkpoints.plan import Draft, Evidence, chosen, draft, feasible, operation
 from checkpoints.restore import Restore
 from checkpoints.snapshot import State
-from checkpoints.states import covered_pairs, shown
+from checkpoints.states import Entry, covered_pairs, shown
 from checkpoints.store import DamagedStoreError
 from checkpoints.types import (
     Author,
@@ -81,6 +81,8 @@ class Rollback:
                 detail = change.detail or (
                     f"+{change.added} -{change.removed}" if change.added is not None else ""
                 )
+            if _writes(step) and is_hard_link(self._workspace.root, step.path):
+                detail = f"{detail}, a hard link becomes a copy".removeprefix(", ")
             operations.append(operation(step, detail))
         return RollbackPlan(
             target=row.id,
@@ -302,6 +304,7 @@ class Rollback:
         kept = list(plan.kept) if plan else []
         if plan and request:
             kept += [shown(path) for path in chosen(plan, request.choices, request.default, "keep")]
+        kept += self._left_folders(steps, state, kept)
         return RollbackResult(
             target=row.id,
             undo=before.id,
@@ -316,11 +319,21 @@ class Rollback:
         for step in steps:
             name = shown(step.path)
             entry = self._workspace.trees.find(state, step.path)
-            is_frame = step.after is None and step.before is not None and step.before.mode == FOLDER
+            is_frame = step.after is None and _is_folder(step.before)
             if name in failures:
                 found.append(f"{name} ({failures[name]})")
             elif entry != step.after and not is_frame:
                 found.append(f"{name} (differs from the checkpoint)")
+        return found
+
+    def _left_folders(self, steps: list[Step], state: State, kept: Sequence[str]) -> list[str]:
+        """Folders that were to go and hold something that no checkpoint does, such as a repository."""
+        found = []
+        for step in steps:
+            name = shown(step.path) + "/"
+            is_left = step.after is None and self._workspace.trees.find(state, step.path) is not None
+            if is_left and _is_folder(step.before) and not any(one.startswith(name) for one in kept):
+                found.append(name)
         return found
 
     # --- after a crash ----------------------------------------------------------------------------
@@ -362,6 +375,14 @@ class Rollback:
                 places.sweep(folder + b"/x" if folder else b"x")
         finally:
             places.close()
+
+
+def _writes(step: Step) -> bool:
+    return step.before is not None and step.after is not None and step.before.oid != step.after.oid
+
+
+def _is_folder(entry: Entry | None) -> bool:
+    return entry is not None and entry.mode == FOLDER
 
 
 def _require_known(row: Row, evidence: Evidence, selected: Sequence[bytes]) -> None:

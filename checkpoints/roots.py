@@ -29,6 +29,11 @@ class Home:
         """A file name for what belongs to this workspace alone."""
         return hashlib.sha256(os.fsencode(self.below)).hexdigest()[:12] if self.below else "root"
 
+    @property
+    def journal(self) -> Path:
+        """The record of a running rollback of this workspace."""
+        return self.directory / f"{self.name}.journal"
+
 
 def workspace_key(root: Path) -> WorkspaceKey:
     """Identity of a root: real path and inode. Not the device, whose number changes between boots."""

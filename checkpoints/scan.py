@@ -5,18 +5,26 @@ before, so what follows costs as much as what changed. Names are bytes. Nothing 
 looked at, links are never followed, and special files are never opened.
 """
 
+import errno
 import os
 import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from checkpoints.coverage import MAX_DEPTH, Gap, Limits, special_kind, too_large
 from checkpoints.ignores import FILE_NAME, Rules, in_folder, read_text
+from checkpoints.named import Entry, looked_up, names_in_folders, ways_to
 from checkpoints.nested import exclude_file, git_dir_of
-from checkpoints.reading import ChangedKindError, File, probe, read_file, read_link
+from checkpoints.reading import (
+    ChangedKindError,
+    File,
+    UnreadableError,
+    probe,
+    read_file,
+    read_link,
+    unreadable,
+)
 
 # A write within this time before a scan may share its time stamp with one after it: kernel clocks
 # for file times tick every 1 to 10 ms.
@@ -97,14 +105,14 @@ class Scanner:
             scanner=self,
             skipped=set(self.skipped),
             keep=keep,
-            touched=_by_folder(touched),
-            hold=_by_folder(self.hold),
-            occupied=_names_in_folders(occupied),
+            touched=ways_to(touched),
+            hold=ways_to(self.hold),
+            occupied=names_in_folders(occupied),
             deadline=deadline,
         )
         started_ns = time.time_ns()
         if previous is not None and only is not None:
-            walk.only, walk.exclude = _by_folder(only), dict(previous.exclude)
+            walk.only, walk.exclude = ways_to(only), dict(previous.exclude)
             started_ns = previous.started_ns  # what is not read again is no fresher than that
         elif previous is not None:
             walk.racy_from = previous.started_ns - RACY_NS
@@ -121,56 +129,6 @@ class Scanner:
         )
         self.sticky = True
         return self.previous
-
-
-class _Entry(Protocol):
-    """What `os.scandir` gives."""
-
-    def stat(self, *, follow_symlinks: bool) -> os.stat_result: ...
-
-
-class _NamedEntry:
-    """A name looked up without listing its folder."""
-
-    __slots__ = ("_status",)
-
-    def __init__(self, path: bytes) -> None:
-        self._status = os.lstat(path)
-
-    def stat(self, *, follow_symlinks: bool) -> os.stat_result:  # noqa: ARG002 - never asked to
-        return self._status
-
-
-def _named(path: bytes, names: Collection[bytes]) -> list[tuple[bytes, _Entry]]:
-    """Those of the names that exist; raises PermissionError for a closed folder."""
-    found: list[tuple[bytes, _Entry]] = []
-    for name in names:
-        with suppress(FileNotFoundError, NotADirectoryError):
-            found.append((name, _NamedEntry(path + b"/" + name)))
-    return found
-
-
-def _by_folder(paths: Iterable[bytes]) -> dict[bytes, set[bytes]]:
-    """Folder → names in it on the way to a touched path; the last name of each path included."""
-    table: dict[bytes, set[bytes]] = {}
-    for path in paths:
-        while path:
-            folder, _, name = path.rpartition(b"/")
-            names = table.setdefault(folder, set())
-            if name in names:
-                break
-            names.add(name)
-            path = folder  # noqa: PLW2901 - walks up
-    return table
-
-
-def _names_in_folders(paths: Iterable[bytes]) -> dict[bytes, set[bytes]]:
-    """Folder → names in it."""
-    table: dict[bytes, set[bytes]] = {}
-    for path in paths:
-        folder, _, name = path.rpartition(b"/")
-        table.setdefault(folder, set()).add(name)
-    return table
 
 
 @dataclass(slots=True, kw_only=True)
@@ -206,7 +164,7 @@ class _Walk:
             return self._part(path, relative, status, old, old.rules, only_known=only_known)
         touched: Collection[bytes] = self.touched.get(relative, ())
         if self.scanner.targeted:
-            entries = _named(path, touched)
+            entries = looked_up(path, touched)
         else:
             with os.scandir(path) as listing:
                 entries = [(entry.name, entry) for entry in listing]
@@ -243,7 +201,7 @@ class _Walk:
         here = _Level(walk=self, path=path, relative=relative, old=old, rules=rules, only_known=only_known)
         here.touched, here.hold = self.touched.get(relative, ()), self.hold.get(relative, ())
         here.keep_all_but(names)
-        for name, entry in _named(path, names):
+        for name, entry in looked_up(path, names):
             here.entry(name, entry)
         return here.finish(status)
 
@@ -336,11 +294,16 @@ class _Level:
             self.gaps = {name: gap for name, gap in self.old.gaps.items() if name not in names}
             self.held = set(self.old.held.difference(names))
 
-    def entry(self, name: bytes, entry: "_Entry") -> None:
+    def entry(self, name: bytes, entry: Entry) -> None:
         """Look at one name; anything that vanishes meanwhile is as if it had never been there."""
         try:
             status = entry.stat(follow_symlinks=False)
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            gap = Gap(unreadable(error), 0, 0, 0, 0, "")
+            self.changed = self.changed or self.old_gaps.get(name) != gap
+            self.gaps[name] = gap
             return
         kind = status.st_mode & 0o170000
         if kind == stat.S_IFDIR:
@@ -426,18 +389,21 @@ class _Level:
         path = self.path + b"/" + name
         try:
             found = self.walk.folder(path, relative, status, old, self.rules, only_known=ignored)
-        except (PermissionError, NotADirectoryError, FileNotFoundError) as error:
-            self._unreadable_folder(name, status, old, error)
+        except (NotADirectoryError, FileNotFoundError):
+            return  # it vanished
+        except PermissionError:
+            self._unreadable_folder(name, status, old)
+            return
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                raise
+            self._gap(name, status, unreadable(error))
             return
         self.folders[name] = found
         self.changed = self.changed or found is not old
 
-    def _unreadable_folder(
-        self, name: bytes, status: os.stat_result, old: Folder | None, error: OSError
-    ) -> None:
-        """Keep what is known of a folder that was only closed; one that vanished is left out."""
-        if not isinstance(error, PermissionError):
-            return
+    def _unreadable_folder(self, name: bytes, status: os.stat_result, old: Folder | None) -> None:
+        """Keep what is known of a folder that was only closed."""
         if old is None or old.inode != status.st_ino or old.mtime_ns != status.st_mtime_ns:
             self._gap(name, status, "unreadable folder")
             return
@@ -460,8 +426,8 @@ class _Level:
         else:
             try:
                 self._hold(name, known, read_file(path, self._keep(known), limits.touched_bytes))
-            except PermissionError:
-                self._unreadable(name, status, known)
+            except UnreadableError as error:
+                self._unreadable(name, status, known, error.reason)
             except ChangedKindError as error:
                 self._gap(name, status, error.reason)
 
@@ -479,14 +445,14 @@ class _Level:
         self.files[name] = found
         self.changed = True
 
-    def _unreadable(self, name: bytes, status: os.stat_result, known: File | None) -> None:
+    def _unreadable(self, name: bytes, status: os.stat_result, known: File | None, reason: str) -> None:
         """A file that was only closed (`chmod 000`) keeps its known content."""
         if known is None or (known.size, known.mtime_ns, known.inode) != (
             status.st_size,
             status.st_mtime_ns,
             status.st_ino,
         ):
-            self._gap(name, status, "unreadable")
+            self._gap(name, status, reason)
             return
         self._hold(name, known, known._replace(mode=status.st_mode, ctime_ns=status.st_ctime_ns))
 

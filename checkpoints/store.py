@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from checkpoints.gitprocess import Git, ObjectReader, run
+from checkpoints.gitprocess import Git, GitError, ObjectReader, run
 from checkpoints.objects import (
     Commit,
     Kind,
@@ -93,9 +93,8 @@ class Store:
         return os.path.exists(self._loose_path(oid))
 
     def require(self, oid: bytes) -> None:
-        """Make sure that content can be had; raises DamagedStoreError."""
-        if not self.has_loose(oid):
-            self.read(oid)
+        """Make sure that content can be had, all of it; raises DamagedStoreError."""
+        self.read(oid)
 
     def put(self, kind: Kind, content: bytes) -> bytes:
         """Store one object as a loose file and return its id; raises OSError."""
@@ -128,16 +127,26 @@ class Store:
 
     def read(self, oid: bytes, kind: Kind = "blob") -> bytes:
         """The content of an object of that kind; raises DamagedStoreError."""
+        path = self._loose_path(oid)
         try:
-            with open(self._loose_path(oid), "rb") as stream:
+            with open(path, "rb") as stream:
                 found: tuple[str, bytes] | None = parse_loose(stream.read())
         except FileNotFoundError:
-            found = self._reader.read(oid) if self._reader else None
-        except (OSError, ValueError) as error:
+            found = self._packed(oid)
+        except OSError as error:
             raise DamagedStoreError(f"object `{oid.hex()[:12]}` of the checkpoint store: {error}") from error
+        except ValueError:
+            _unlink(path)  # in its way it would never be stored again
+            found = self._packed(oid)
         if found is None or kind_of(found[0]) != kind:
             raise DamagedStoreError(f"object `{oid.hex()[:12]}` is missing from the checkpoint store")
         return found[1]
+
+    def _packed(self, oid: bytes) -> tuple[str, bytes] | None:
+        try:
+            return self._reader.read(oid) if self._reader else None
+        except GitError as error:
+            raise DamagedStoreError(f"object `{oid.hex()[:12]}` of the checkpoint store: {error}") from error
 
     def tree(self, oid: bytes) -> tuple[TreeItem, ...]:
         """The names in a tree; raises DamagedStoreError."""

@@ -81,7 +81,7 @@ class Workspace:
         self.store = Store(home.directory / "store", git)
         self.trees = Trees(self.store)
         self.catalog: Catalog
-        self.journal = Journal(home.directory / "rollback.journal")
+        self.journal = Journal(home.journal)
         self.above = rules_above(home.root)
         self.touched: set[bytes] = set()
         self.defaults = Defaults()
@@ -172,6 +172,10 @@ class Workspace:
                 self._save_locked(previous, self._latest)
         except CheckpointError:
             return
+
+    def is_there(self) -> bool:
+        """Whether the store is still the one that was opened: nobody removed or replaced it."""
+        return self.catalog.is_there() and self.home.directory.is_dir()
 
     def close(self) -> None:
         """Save what is worth it and let go of files and processes."""

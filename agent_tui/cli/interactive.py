@@ -108,7 +108,7 @@ def _settle(
 
 def cut_rollback(config: "Config") -> "CutRollback | None":
     """The rollback of this workspace that a killed process left, if there is one."""
-    if not any((config.state_dir / "checkpoints").glob("*/rollback.journal")):
+    if not any((config.state_dir / "checkpoints").glob("*/*.journal")):
         return None
     from checkpoints.offline import cut_rollback as found
 

@@ -15,7 +15,7 @@ from checkpoints.types import Author, Phase
 from tests.checkpoints.conftest import OpenSession
 from tests.checkpoints.sessions import Session
 from tests.checkpoints.test_cases import shell
-from tests.checkpoints.trees import manifest
+from tests.checkpoints.trees import git_manifest, manifest
 
 
 def held(session: Session) -> set[str]:
@@ -144,6 +144,53 @@ def test_large_files_are_named_and_never_touched(root: Path, open_session: OpenS
     assert (root / "new-big").exists()
 
 
+def test_hard_links_come_back_as_copies_and_that_is_said(root: Path, open_session: OpenSession) -> None:
+    (root / "a").write_text("one\n")
+    (root / "b").hardlink_to(root / "a")
+    before = manifest(root)
+    session = open_session()
+    start = session.before().row
+    with (root / "a").open("a") as stream:
+        stream.write("two\n")
+    assert [change.path for change in session.after()] == ["a", "b"]
+    plan = Rollback(session.core).plan(start.id)
+    assert {operation.detail for operation in plan.operations} == {"+0 -1, a hard link becomes a copy"}
+    assert not session.rollback(start.id).mismatches
+    assert manifest(root) == before
+    assert (root / "a").stat().st_nlink == 1
+
+
+def test_folders_too_deep_for_a_path_are_named(root: Path, open_session: OpenSession) -> None:
+    (root / "a").write_text("1")
+    place = os.open(root, os.O_RDONLY)
+    for _ in range(22):
+        os.mkdir("x" * 200, dir_fd=place)
+        inner = os.open("x" * 200, os.O_RDONLY, dir_fd=place)
+        os.close(place)
+        place = inner
+    os.close(place)
+    session = open_session()
+    start = session.before().row
+    assert [gap.reason for gap in start.uncovered] == ["unreadable: File name too long"]
+    (root / "a").write_text("2")
+    session.after()
+    assert not session.rollback(start.id).mismatches
+    assert (root / "a").read_text() == "1"
+
+
+def test_a_repository_that_was_made_meanwhile_stays_and_is_named(
+    root: Path, open_session: OpenSession
+) -> None:
+    session = open_session()
+    start = session.before().row
+    shell("git init -q new; echo f > new/f", root)
+    session.after()
+    repository = git_manifest(root)
+    assert session.rollback(start.id).kept == ("new/",)
+    assert manifest(root) == {b"new": ("folder", 0o755)}
+    assert git_manifest(root) == repository
+
+
 def test_special_files_are_never_opened(root: Path, open_session: OpenSession) -> None:
     os.mkfifo(root / "fifo")
     with socket.socket(socket.AF_UNIX) as one:
@@ -268,7 +315,7 @@ import pathspec, pwd
 from pathspec.patterns.gitignore import GitIgnorePatternError
 from checkpoints.gitprocess import find_git
 from tests.checkpoints.sessions import Session
-from tests.checkpoints.trees import manifest
+from tests.checkpoints.trees import git_manifest, manifest
 root, state = Path(sys.argv[1]), Path(sys.argv[2])
 git = find_git()
 os.setgid(65534); os.setuid(65534)

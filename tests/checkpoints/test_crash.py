@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from checkpoints.lock import hold
+from checkpoints.retention import Keep, Retention
 from checkpoints.rollback import Rollback
 from tests.checkpoints.conftest import OpenSession
 from tests.checkpoints.sessions import Session
@@ -110,6 +112,22 @@ def test_edits_between_crash_and_recovery_stay_the_users(
     result = session.rollback(target)
     assert result.kept == ("README",)
     assert manifest(root) == {**before, b"README": ("file", 0o644, b"by the user, after the crash\n")}
+
+
+def test_a_cut_rollback_of_an_inner_workspace_is_its_own(
+    root: Path, state_dir: Path, open_session: OpenSession
+) -> None:
+    outer = open_session("outer")
+    (root / "inner").mkdir()
+    inner = open_session(at=root / "inner")
+    target, before, _ = play(root / "inner", inner)
+    assert killed_at(2, "steps", root / "inner", state_dir, target).returncode == -signal.SIGKILL
+    assert Rollback(outer.core).cut() is None
+    outer.take()
+    with hold(outer.core.home.directory / "lock", alone=True, what="a prune", timeout_s=1):
+        Retention(outer.core.home.directory, outer.core.store, outer.core.catalog).prune(Keep(days=0))
+    assert Rollback(inner.core).recover(complete=True) is not None
+    assert manifest(root / "inner") == before
 
 
 FULL_DISK = """

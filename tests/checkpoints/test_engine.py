@@ -1,6 +1,7 @@
 """The checkpointer as the engine sees it: asynchronous, in a thread of its own, never silent."""
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,23 @@ async def test_a_damaged_list_is_set_aside_and_said(root: Path, state_dir: Path)
     assert taken.seq == 1
     assert "damaged" in again.health().detail
     await again.close()
+
+
+async def test_a_store_that_is_removed_is_begun_anew_and_said(root: Path, state_dir: Path) -> None:
+    (root / "a").write_text("1")
+    checkpointer = opened(root, state_dir)
+    start = await checkpointer.take(cause(Phase.TURN_START))
+    shutil.rmtree(state_dir / "checkpoints")
+    before = await checkpointer.take(cause(Phase.BEFORE_CALL, call_id="c1", step=1))
+    assert before.seq == start.seq + 1  # an id that was shown never means another state
+    assert "were removed" in checkpointer.health().detail
+    (root / "a").write_text("2")
+    await checkpointer.take(cause(Phase.AFTER_CALL, call_id="c1", step=1))
+    await checkpointer.rollback(before.id)
+    assert (root / "a").read_text() == "1"
+    with pytest.raises(CheckpointError, match="no checkpoint"):
+        await checkpointer.rollback(start.id)
+    await checkpointer.close()
 
 
 async def test_another_open_session_is_named(root: Path, state_dir: Path) -> None:

@@ -75,6 +75,29 @@ def test_a_missing_object_breaks_its_checkpoint_and_no_other(root: Path, open_se
     assert (root / "a").read_text() == "two"
 
 
+def test_a_damaged_object_is_stored_anew_with_the_next_checkpoint(
+    root: Path, open_session: OpenSession
+) -> None:
+    (root / "a").write_text("one\n")
+    session = open_session()
+    start = session.before().row
+    (root / "a").write_text("two\n")
+    session.after()
+    name = object_id("blob", b"one\n").hex()
+    path = session.core.store.directory / "objects" / name[:2] / name[2:]
+    path.chmod(0o600)
+    path.write_bytes(path.read_bytes()[:9])
+    with pytest.raises(DamagedStoreError, match=f"`{start.id}` cannot be used any more"):
+        session.rollback(start.id)
+    assert (root / "a").read_text() == "two\n"
+    (root / "a").write_text("one\n")
+    again = session.before().row
+    (root / "a").write_text("three\n")
+    assert [change.path for change in session.after()] == ["a"]
+    assert not session.rollback(again.id).mismatches
+    assert (root / "a").read_text() == "one\n"
+
+
 def test_a_damaged_scan_cache_is_read_anew(root: Path, open_session: OpenSession) -> None:
     (root / "a").write_text("a")
     session = open_session()
