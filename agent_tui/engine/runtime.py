@@ -216,6 +216,9 @@ class EngineRuntime:
             task.cancel()
         await self._ports.toolbox.close()
         await inbox.give_back(self._session, "the session was closed")
+        if not await self._session.settle():  # what is still in memory has its last chance here
+            text = "the end of this session could not be stored; a resume begins before it"
+            await self._session.settle(NoticeRaised(text=text, level="error"))
         await self._session.settle(SessionClosed(reason=why, kept=not self._session.fold.is_unused))
         await self._session.close()
         await self._ports.checkpointer.close()  # may wait for a long checkpoint; the session is safe by now
