@@ -20,11 +20,11 @@ from agent_tui.engine.types import CallState, Decision, TaskStatus
 async def ask_approvals(scope: Scope, asked: list[ApprovalAsked]) -> dict[str, ApprovalDecided]:
     """Ask all of a wave together; decisions by approval id. An interrupt denies what is still open.
 
-    One that was asked by an earlier process and is still open is waited for, not asked again.
+    One that was asked by an earlier process and is still open is the same question, shown again.
     """
     fold = scope.session.fold
     new = [one for one in asked if one.approval_id not in fold.approvals]
-    parts: list[Body] = [*new]
+    parts: list[Body] = [*asked]
     parts += [
         CallChanged(call_id=one.call_id, state=CallState.AWAITING_APPROVAL, detail="for your approval")
         for one in new

@@ -44,7 +44,11 @@ async def authorise(scope: Scope, calls: Sequence[Prepared]) -> list[Authorised]
             if early is not None:
                 decided[call.call_id] = _settle(scope, call, *early)
                 continue
-            verdict = _judge(scope, call, f"a{scope.session.fold.asked + len(asked) + 1}")
+            again = decided.get(call.call_id)
+            if again is not None and again.verdict.kind == "ask":  # by `settle`, with what differs
+                verdict = again.verdict
+            else:
+                verdict = _judge(scope, call, f"a{scope.session.fold.asked + len(asked) + 1}")
             if verdict.kind == "ask" and (refused := _refused(scope, call)) is not None:
                 decided[call.call_id] = refused
             elif verdict.kind == "ask" and verdict.asked is not None:
