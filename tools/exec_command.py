@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox.errors import SandboxError
-from sandbox.policy import Policy
+from sandbox.policy import Mode, Policy
 from sandbox.probe import ProbeResult
 from sandbox.shared_network import SharedNetwork
 from tools.descriptions import description
 from tools.output.spool import Budget, Spool
 from tools.output.window import budget_bytes
-from tools.paths import place_of
+from tools.paths import place_of, reading_need
 from tools.terminals import MAX_LIVE, Terminals
 from tools.types import (
     Arguments,
@@ -122,7 +122,12 @@ class ExecCommand:
             )
         if arguments.get("needs") in _NEEDS_PATH and not arguments.get("needs_path"):
             return f"`needs`: `{arguments['needs']}` also takes `needs_path`"
-        return ""
+        return _environment_fault(arguments.get("env", {}))
+
+    def refusal(self, arguments: Arguments, policy: Policy) -> str:
+        """Why it would not be run now, or ''."""
+        fault = _directory_fault(self._cwd(arguments, policy), policy)
+        return f"Not run: {fault}" if fault else ""
 
     def assess(self, arguments: Arguments, policy: Policy) -> Assessment:
         """As the parser of command lines sees it."""
@@ -170,8 +175,9 @@ class ExecCommand:
 
         arguments, policy = invocation.arguments, invocation.policy
         cwd = self._cwd(arguments, policy)
-        if not cwd.is_dir():
-            return Outcome(status=OutcomeStatus.FAILED, text=f"Not run: `{cwd}` is no directory")
+        fault = _directory_fault(cwd, policy)
+        if fault:
+            return Outcome(status=OutcomeStatus.FAILED, text=f"Not run: {fault}")
         tty = arguments.get("tty", False)
         begun, started_at = time.monotonic(), time.time()
         running = await self._spawn(arguments, policy, cwd)
@@ -234,6 +240,25 @@ class ExecCommand:
         most = MAX_YIELD_MS if self._room.interactive else MAX_YIELD_ALONE_MS
         wanted: int = arguments.get("yield_ms", DEFAULT_YIELD_MS)
         return min(max(wanted, MIN_YIELD_MS), most) / 1000
+
+
+def _environment_fault(env: Mapping[str, str]) -> str:
+    """Why further variables cannot be set, or ''."""
+    if any(not name or "=" in name or "\0" in name + value for name, value in env.items()):
+        return "`env`: a name is empty or holds `=`, or a NUL is in it"
+    size = sum(len(f"{name}={value}".encode("utf-8", errors="surrogatepass")) for name, value in env.items())
+    if size > MAX_COMMAND_BYTES:
+        return f"`env` has {size:,} bytes, at most {MAX_COMMAND_BYTES:,} are possible; pass a file instead"
+    return ""
+
+
+def _directory_fault(cwd: Path, policy: Policy) -> str:
+    """Why no command can run there, or ''; of what the sandbox hides not even whether it exists is told."""
+    if policy.mode is not Mode.OFF:
+        need = reading_need(cwd, replace(policy, mask_env_files=False))
+        if need is not None:
+            return f"the working directory cannot be used: {need.reason}"
+    return "" if cwd.is_dir() else f"`{cwd}` is no directory"
 
 
 async def end_interrupted(terminal: "Terminal") -> None:

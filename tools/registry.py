@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from sandbox.policy import Policy
 from sandbox.probe import ProbeResult
@@ -43,6 +43,14 @@ class BuiltIn(Tool, Protocol):
 
     def refuse(self, arguments: Arguments) -> str:
         """Why arguments that fit the schema still make no call, or ''. Pure."""
+
+
+@runtime_checkable
+class Refusing(Protocol):
+    """A tool that can tell before anybody is asked that a call would come to nothing."""
+
+    def refusal(self, arguments: Arguments, policy: Policy) -> str:
+        """The answer to the call, or '' where it may work. Reads what the model may read, no more."""
 
 
 def build_toolbox(
@@ -140,8 +148,9 @@ class Toolbox:
         return self._patch.preview(arguments, policy) if tool == self._patch.spec.name else ""
 
     def refusal(self, tool: str, arguments: Arguments, policy: Policy) -> str:
-        """Why a patch would be refused now."""
-        return self._patch.refusal(arguments, policy) if tool == self._patch.spec.name else ""
+        """Why a call would come to nothing now."""
+        made = self._tools[tool]
+        return made.refusal(arguments, policy) if isinstance(made, Refusing) else ""
 
     def terminals(self) -> Sequence[Mapping[str, Any]]:
         """Live and recently ended ones."""

@@ -101,9 +101,11 @@ class Terminal:
                 await asyncio.wait_for(self.gone.wait(), DRAIN_S)
 
     async def news(self, timeout_s: float) -> None:
-        """Until it is over, or silent for 250 ms after new output; at most `timeout_s`."""
+        """Until it is over, or silent for 250 ms after new output; at most `timeout_s`. When it was over
+        before, until what it left behind is gone."""
         deadline = self._loop.time() + timeout_s
-        while not self.over.is_set():
+        was_over = self.over.is_set()
+        while not self.gone.is_set() and self.over.is_set() == was_over:
             now = self._loop.time()
             wait_s = deadline - now
             if self.has_news:
@@ -113,7 +115,8 @@ class Terminal:
             self._stir.clear()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stir.wait(), wait_s)
-        await self.settled(0)
+        if not was_over:
+            await self.settled(0)
 
     async def _until_gone(self) -> None:
         await self.running.wait()

@@ -77,8 +77,9 @@ class WriteStdin:
     def assess(self, arguments: Arguments, policy: Policy) -> Assessment:  # noqa: ARG002 - a part of `Tool`
         """Typing can do whatever the command can; a poll does nothing."""
         typed = arguments.get("chars", "")
-        acts = _acts(arguments)
         entry = self._terminals.get(arguments["session"])
+        # one that ended never lives again, but one that is not there may come before this call runs
+        acts = _acts(arguments) and (entry is None or entry.is_live)
         command = f" ({entry.command})" if entry else ""
         told = typed or (f"signal {arguments['signal']}" if "signal" in arguments else "")
         effects = replace(
@@ -95,6 +96,11 @@ class WriteStdin:
             keys=(f"write {arguments['session']}",) if acts else (),
             read_only=not acts,
         )
+
+    def refusal(self, arguments: Arguments, policy: Policy) -> str:  # noqa: ARG002 - as that of other tools
+        """Why it would come to nothing now, or ''."""
+        known = self._terminals.get(arguments["session"]) is not None
+        return "" if known else self._unknown(arguments["session"]).text
 
     async def run(self, invocation: Invocation, sink: CallSink) -> Outcome:  # noqa: ARG002 - the terminal shows
         """Type and wait. Cancelling ends the wait, never the terminal."""
@@ -143,7 +149,7 @@ class WriteStdin:
             terminal_id=entry.id,
             notes=tuple(notes),
         )
-        entry.last_text = outcome.text[-2_000:]
+        entry.last_text = outcome.text.partition("\n")[2][-2_000:]
         if interrupted:
             return replace(outcome, status=OutcomeStatus.INTERRUPTED)
         # typing and looking worked, whatever the command came to

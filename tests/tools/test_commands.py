@@ -226,6 +226,30 @@ def test_a_command_line_that_is_too_long_is_refused_with_the_way_out(room: Room)
     assert "write it to a file" in answer
 
 
+@pytest.mark.parametrize(
+    "env", [{"": "x"}, {"A=B": "x"}, {"A": "x\0y"}, {"A\0": "x"}, {"A": "x" * 130_000}], ids=str
+)
+def test_variables_that_cannot_be_set_make_no_call(room: Room, env: dict[str, str]) -> None:
+    answer = room.check("exec_command", cmd="true", env=env)
+    assert isinstance(answer, str)
+    assert "`env`" in answer
+
+
+async def test_a_directory_to_run_in_is_looked_at_before_anybody_is_asked(room: Room) -> None:
+    room.write("file", "")
+    (room.workspace / "out").symlink_to("/root")
+
+    def refusal(workdir: str) -> str:
+        return room.toolbox.refusal("exec_command", {"cmd": "true", "workdir": workdir}, room.policy)
+
+    assert refusal(".") == refusal("/usr/bin") == ""
+    assert "`file` is no directory" in refusal("file").replace(f"{room.policy.workspace}/", "")
+    for hidden in ("/root", "/root/never-there", "out"):
+        told = refusal(hidden)
+        assert "lies outside the workspace" in told, "not even whether it exists"
+        assert (await room.exec("true", workdir=hidden)).text == told
+
+
 def test_what_the_model_needs_beyond_the_sandbox_reaches_the_gate(room: Room) -> None:
     arguments = room.check(
         "exec_command", cmd="curl https://example.org", needs="network", reason="to fetch it"

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.tools.room import Room
@@ -540,6 +540,30 @@ def test_a_patch_and_its_reverse_give_the_original_bytes(texts: list[str], data:
         for index, (text, end) in enumerate(zip(texts, ends, strict=True))
     )
     assert _run(changed, backward) == original
+
+
+@settings(max_examples=150, deadline=None)
+@given(LINES, st.data())
+def test_lines_that_come_and_go_are_put_back_by_the_reverse(texts: list[str], data: st.DataObject) -> None:
+    end, mark = data.draw(ENDS), data.draw(st.sampled_from([b"", b"\xef\xbb\xbf"]))
+    lacks = bool(texts[-1]) and data.draw(st.booleans())
+    forward, new = [], []
+    kept = data.draw(st.integers(0, len(texts) - 1))  # one line stays, so that line ends are known
+    for number, text in enumerate(texts):
+        wanted = "keep" if number == kept else data.draw(st.sampled_from(["keep", "go", "change", "two"]))
+        comes = {"keep": [text], "go": [], "change": ["new"], "two": [text, "more"]}[wanted]
+        stays = wanted in ("keep", "two")
+        forward += [f"{' ' if stays else '-'}{text}", *(f"+{line}" for line in comes[stays:])]
+        new += comes
+    assume(new != texts and new[-1])
+    assume(end == b"\n" or not lacks or min(len(texts), len(new)) > 1)  # else no line end is left to copy
+    backward = [line.translate({43: "-", 45: "+"})[:1] + line[1:] for line in forward]
+    original, changed = (
+        mark + b"".join(line.encode() + end for line in lines)[: -len(end) if lacks else None]
+        for lines in (texts, new)
+    )
+    assert _run(original, [*forward, "*** End of File"]) == changed
+    assert _run(changed, [*backward, "*** End of File"]) == original
 
 
 def _run(data: bytes, lines: list[str]) -> bytes:

@@ -9,7 +9,7 @@ from sandbox.probe import ProbeResult
 from tests.tools.room import Room, body, sees, until
 from tools.registry import build_toolbox
 from tools.terminals import MAX_LIVE
-from tools.types import OutcomeStatus, TerminalNews
+from tools.types import CallClass, OutcomeStatus, TerminalNews
 from tools.write_stdin import longest_wait_s
 
 
@@ -57,6 +57,29 @@ async def test_an_ended_session_answers_with_its_state(room: Room) -> None:
     never = await room.type("t9")
     assert never.status is OutcomeStatus.FAILED
     assert "There is no terminal `t9`; live ones:\nnone" in never.text
+
+
+async def test_what_is_left_behind_is_waited_for_like_any_other(room: Room) -> None:
+    first = await room.exec("(sleep 0.5; echo late; sleep 0.3) & echo now")
+    assert "now" in first.text and first.terminal == "t1"
+    late = await room.type("t1", yield_ms=30_000)
+    assert body(late.text).endswith("late")
+    assert (await room.type("t1", yield_ms=30_000)).data["live"] is False
+
+
+async def test_nobody_is_asked_about_typing_where_nothing_listens(room: Room) -> None:
+    def assess(session: str, **arguments: object) -> CallClass:
+        checked = room.check("write_stdin", session=session, **arguments)
+        return room.toolbox.assess("write_stdin", checked, room.policy).call_class
+
+    await room.exec("cat", stdin=True, yield_ms=250)
+    assert assess("t1", chars="x") is CallClass.ASK
+    await sees(room, await room.type("t1", signal="KILL"), "killed by KILL")
+    assert assess("t1", chars="x") is assess("t1", signal="INT") is CallClass.AUTO
+    assert assess("t2", chars="x") is CallClass.ASK, "it may be there when this runs"
+    unknown = room.toolbox.refusal("write_stdin", {"session": "t2", "chars": "x"}, room.policy)
+    assert "There is no terminal `t2`" in unknown
+    assert room.toolbox.refusal("write_stdin", {"session": "t1", "chars": "x"}, room.policy) == ""
 
 
 async def test_signals_by_name_reach_pipes_and_terminals(room: Room) -> None:
