@@ -66,7 +66,7 @@ def test_a_theme_paints_its_own_background(theme: str) -> None:
         assert painted.bgcolor is not None and not painted.bgcolor.is_default, role
 
 
-@pytest.mark.parametrize("theme", set(THEMES) - set(PAINTED))
+@pytest.mark.parametrize("theme", sorted(set(THEMES) - set(PAINTED)))
 def test_the_other_themes_leave_text_in_the_colour_of_the_terminal(theme: str) -> None:
     for role in ("text", "strong", "muted"):
         assert style(theme, role).color is None and style(theme, role).bgcolor is None
