@@ -24,7 +24,7 @@ async def ask_beside(
     asked = sum(text_tokens(unit.item.text) for unit in request.view.units if isinstance(unit, UserUnit))
     dear = budget_of(scope).too_dear(asked, request.max_output_tokens or 0, model.info)
     answer = f"not asked: {dear}" if dear is not None else await _answer(model, request, timeout_s)
-    usage = answer.usage if isinstance(answer, Completed) else Usage()
+    usage = _usage_of(answer, asked) if isinstance(answer, Completed) else Usage()
     text, error = _text_of(answer) if isinstance(answer, Completed) else (None, answer)
     ended = SideRequestEnded(
         role=role,
@@ -53,6 +53,14 @@ async def _answer(model: Model, request: ModelRequest, timeout_s: float) -> Comp
     except TimeoutError:
         return f"no answer within {timeout_s:g} s"
     return "the stream ended without an end"
+
+
+def _usage_of(answer: Completed, asked: int) -> Usage:
+    """What it cost; our estimate where the provider sends none, or a limit would never be reached."""
+    if answer.usage.input_tokens:
+        return answer.usage
+    text, _ = _text_of(answer)
+    return Usage(input_tokens=asked, output_tokens=text_tokens(text or ""), estimated=True)
 
 
 def _text_of(answer: Completed) -> tuple[str | None, str]:
