@@ -113,6 +113,7 @@ class Rollback:
     paths: tuple[str, ...] = ()
     choices: Mapping[str, str] = field(default_factory=dict)  # conflict path → keep, take, merge
     default_choice: Literal["keep", "take", "merge", "abort"] = "keep"
+    force: bool = False  # files too although a terminal can still write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,8 @@ from context.units import visibility_of
 async def roll_back(scope: Scope, asked: Rollback, cause: str) -> str:
     """Do it and store `RolledBack`; returns a refusal or ''."""
     session, checkpointer = scope.session, scope.ports.checkpointer
-    if any(terminal.get("state") == "live" for terminal in scope.ports.toolbox.terminals()):
+    is_live = any(terminal.get("state") == "live" for terminal in scope.ports.toolbox.terminals())
+    if is_live and asked.mode != "conversation" and not asked.force:
         return "a terminal is live and may write; stop it first (`/stop`)"
     files: RollbackResult | None = None
     try:

@@ -55,7 +55,7 @@ class PreviewView(View):
         keep = " · Space keep mine / take checkpoint / merge" if conflicts and not self._redo_at else ""
         if self._live:
             return (
-                f"Enter stop {'it' if len(self._live) == 1 else 'them'} first, then roll back{keep} · d diff"
+                f"Enter stop {'it' if len(self._live) == 1 else 'them'} first · k go on anyway{keep} · d diff"
             )
         return f"Enter {'redo' if self._redo_at else 'roll back'}{keep} · d diff"
 
@@ -145,6 +145,8 @@ class PreviewView(View):
         conflicts = self._plan.conflicts if self._plan is not None else ()
         if key == "enter":
             self._run()
+        elif character == "k" and self._live:
+            self._send(force=True)
         elif key == "space" and conflicts and not self._redo_at:
             path = conflicts[self._at].path
             now = self._choices.get(path, "keep")
@@ -168,9 +170,15 @@ class PreviewView(View):
             return
         if self._live:
             self.run_worker(self._stop_and_run(), exclusive=True, group="run")
+        else:
+            self._send(force=False)
+
+    def _send(self, *, force: bool) -> None:
+        if self._plan is None:
             return
         body = commands.Redo() if self._redo_at else commands.Rollback(
-            checkpoint_id=self._target, mode=self._mode, paths=self._paths, choices=dict(self._choices)
+            checkpoint_id=self._target, mode=self._mode, paths=self._paths, choices=dict(self._choices),
+            force=force,
         )  # fmt: skip
         self.agent.session.going_back = len(self._plan.operations)
         self.agent.link.send(body)
