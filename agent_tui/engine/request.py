@@ -64,6 +64,7 @@ class ModelCall:
             self._session.show(scheduled, cause=self._step_id)
             await self._stop.guard(_wait(woken, delay))
             woken.clear()
+            self._stop.check()  # a pause ends the wait as well
             if steers(self._session):
                 return Steered()
 

@@ -435,6 +435,7 @@ class EngineRuntime:
             return "nothing runs"
         if isinstance(body, Pause):
             self._stop.pause("you paused the run")
+            self._wake.set()
             return ""
         self._stop.interrupt(body.why, force=body.force)
         await inbox.give_back(self._session, "the run was interrupted", cause)

@@ -208,9 +208,10 @@ class OneShot:
     def _send(self, body: CommandBody) -> None:
         self._commands += 1
         command = Command(id=f"exec{self._commands}", body=body)
-        if isinstance(body, Submit | Continue):
+        if isinstance(body, Submit):
             self._pending.add(command.id)
-        if isinstance(body, Continue):
+        elif isinstance(body, Continue) and not self._running:  # in a run it only cuts a wait short
+            self._pending.add(command.id)
             self._continuing = command.id
         self._engine.send(command)
 

@@ -1,0 +1,73 @@
+"""The wait before another attempt, as a program on stdin sees it: shown, cut short, used for a word."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e import project
+from tests.e2e.running import Running, running
+from tests.model_server.fixture import ModelServer
+from tests.program import Program
+
+BUSY = {"status": 429, "headers": {"Retry-After": "60"}}
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    program = Program.at(tmp_path)
+    project.make(program)
+    return program
+
+
+@pytest.fixture
+def waiting(program: Program, model_server: ModelServer) -> Iterator[Running]:
+    """A run in the middle of its countdown."""
+    model_server.script([BUSY])
+    with running(program, model_server.base_url(), "--stdin-commands", "go") as run:
+        told = run.until("error")
+        assert told["will_retry"] and "attempt 2 of 7 in 6" in told["message"], "a stated delay is kept to"
+        yield run
+
+
+def order(run: Running, **body: Any) -> None:
+    assert run.process.stdin is not None
+    run.process.stdin.write(json.dumps(body) + "\n")
+    run.process.stdin.flush()
+
+
+def end(run: Running) -> dict[str, Any]:
+    code, err = run.end()
+    assert code == run.seen[-1]["exit_code"], err
+    return run.seen[-1]
+
+
+def test_an_interrupt_ends_the_wait_and_the_run(waiting: Running, model_server: ModelServer) -> None:
+    order(waiting, type="interrupt")
+    ended = end(waiting)
+    assert (ended["type"], ended["reason"], ended["exit_code"]) == ("turn.failed", "interrupted", 130)
+    assert len(model_server.requests) == 1
+
+
+def test_a_pause_does_not_wait_for_the_next_attempt(waiting: Running, model_server: ModelServer) -> None:
+    order(waiting, type="pause")
+    assert end(waiting)["reason"] == "interrupted"
+    assert len(model_server.requests) == 1
+
+
+def test_go_on_sends_the_same_bytes_at_once(waiting: Running, model_server: ModelServer) -> None:
+    model_server.script([{"text": "done"}])
+    order(waiting, type="continue")
+    assert end(waiting)["reason"] == "completed"
+    first, second = model_server.requests
+    assert first.body == second.body
+
+
+def test_a_word_goes_out_with_the_next_attempt(waiting: Running, model_server: ModelServer) -> None:
+    model_server.script([{"text": "done"}])
+    order(waiting, type="steer", text="in French, please")
+    assert end(waiting)["reason"] == "completed"
+    first, second = model_server.requests
+    assert b"French" not in first.body and b"in French, please" in second.body
