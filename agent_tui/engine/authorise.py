@@ -23,6 +23,7 @@ class Authorised:
 
     call: Prepared
     policy: Policy
+    why: str = ""  # who or what allowed it, for the record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,11 @@ async def authorise(scope: Scope, calls: Sequence[Prepared]) -> list[Authorised]
         waiting = [one.call for one in decided.values() if _is_stale(scope, one)]
     await _deny(scope, [one for one in decided.values() if one.verdict.kind == "deny"])
     return [
-        Authorised(call=one.call, policy=one.verdict.policy or scope.ports.gate.policy())
+        Authorised(
+            call=one.call,
+            policy=one.verdict.policy or scope.ports.gate.policy(),
+            why=", ".join(filter(None, (f"by {one.verdict.by}", one.verdict.scope))),
+        )
         for one in decided.values()
         if one.verdict.kind == "allow"
     ]

@@ -46,6 +46,7 @@ class CallStarted:
     spool: str
     boot_id: str
     checkpoint_id: str = ""
+    allowed: str = ""  # by whom or what: "by policy", "by rule, run git *"
     written_before: Mapping[str, str] | None = None  # path → hash, for reconciling file writes
     written_after: Mapping[str, str] | None = None
 

@@ -34,7 +34,7 @@ async def run_own(
         await scope.session.commit(proposed, ended(ready, ready.answer))
         return ready.answer
     await scope.session.commit(proposed, CallChanged(call_id=call_id, state=CallState.VALIDATED))
-    await wave.run_allowed([Authorised(call=ready, policy=scope.ports.gate.policy())])
+    await wave.run_allowed([Authorised(call=ready, policy=scope.ports.gate.policy(), why=f"by {by}")])
     done = scope.session.fold.calls[call_id].outcome
     return done or Outcome(
         status=OutcomeStatus.SKIPPED, text="Not run: no checkpoint could be taken before it"

@@ -162,6 +162,7 @@ class Wave:
             spool=str(scope.artifacts / f"{call.call_id}.out"),
             boot_id=scope.boot_id,
             checkpoint_id=checkpoint_id,
+            allowed=one.why,
             written_before={path: hashes[0] for path, hashes in predicted.items()} or None,
             written_after={path: hashes[1] for path, hashes in predicted.items()} or None,
         )
@@ -231,7 +232,7 @@ class Wave:
         if verdict.kind != "allow" or verdict.policy is None:
             text = f"{ran.outcome.text}\n{verdict.text}" if decided.feedback else ran.outcome.text
             return replace(ran, outcome=replace(ran.outcome, text=text))
-        return await self._run_again(ran, Authorised(call=ran.call, policy=verdict.policy))
+        return await self._run_again(ran, Authorised(call=ran.call, policy=verdict.policy, why="by person"))
 
     async def _run_again(self, first: Ran, again: Authorised) -> Ran:
         before = await self._snapshots.before([again.call], self._step)
