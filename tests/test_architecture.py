@@ -173,6 +173,7 @@ BROAD_EXCEPTS: dict[str, str] = {
     "agent_tui.engine.loop": "the turn boundary",
     "agent_tui.models.keys": "each keyring has errors of its own; told as one of ours",
     "tools.threads": "hands what a thread raised to whom it works for",
+    "agent_tui.models.transport": "the end of a thread; raised again where its result is wanted",
 }
 
 MAX_MODULE_LINES = 500

@@ -75,7 +75,8 @@ def _show(settings: Settings, path: Path, *, as_json: bool) -> None:
 
 
 def _value(key: Key, setting: Setting) -> object:
-    return "set" if key == ("api_key",) and setting.value else setting.value
+    is_secret = key == ("api_key",) or (key[0] == "providers" and "headers" in key[2:3])
+    return "set" if is_secret and setting.value else setting.value
 
 
 def _told(key: Key, setting: Setting, settings: Settings) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from agent_tui.config.layers import ENVIRONMENT, FLAG, SESSION, Settings
 from agent_tui.engine.types import ModelChoice
 from agent_tui.errors import UsageError
-from agent_tui.models.catalog import find_provider, provider_names
+from agent_tui.models.catalog import find_provider, header_secrets, provider_names
 from agent_tui.models.example import EXAMPLE_MODEL
 from agent_tui.models.router import CatalogError, Route, find_route
 
@@ -62,16 +62,18 @@ def key_variable(route: Route, environ: Mapping[str, str]) -> str:
 
 
 def keys_in(settings: Settings, environ: Mapping[str, str]) -> list[str]:
-    """The keys of all providers that are in the environment, to be masked in what leaves the machine.
+    """The keys of all providers in environment and headers, to be masked in what leaves the machine.
 
     Raises UsageError where a provider's entry cannot be read: its key would not be known.
     """
     table = provider_table(settings)
     try:
-        variables = {find_provider(name, table).api_key_env for name in provider_names(table)}
+        providers = [find_provider(name, table) for name in provider_names(table)]
     except CatalogError as error:
         raise UsageError(str(error)) from error
-    return [key for name in sorted({KEY_VARIABLE, *variables}) if (key := environ.get(name, ""))]
+    variables = sorted({KEY_VARIABLE, *(provider.api_key_env for provider in providers)})
+    keys = [key for name in variables if (key := environ.get(name, ""))]
+    return [*keys, *(secret for provider in providers for secret in header_secrets(provider.headers))]
 
 
 def choose(name: str, settings: Settings, environ: Mapping[str, str]) -> ModelChoice:

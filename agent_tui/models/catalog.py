@@ -19,6 +19,7 @@ from context.items import Api
 
 SAFE_WINDOW = 32_000  # small enough for most local servers, large enough to work in
 SAFE_OUTPUT = 4_096
+MIN_SECRET_CHARS = 8  # a shorter header value, such as `true`, is a word of every sentence
 _DATED = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)\Z")
 _NOT_SETTABLE = ("provider", "model", "known")
 
@@ -93,6 +94,12 @@ def find_provider(name: str, overrides: Mapping[str, Any] | None = None) -> Prov
         headers={str(key): str(value) for key, value in table.get("headers", {}).items()},
         table=table,
     )
+
+
+def header_secrets(headers: Mapping[str, str]) -> tuple[str, ...]:
+    """What of configured headers may be a key: longer values, and their words, as in `Bearer KEY`."""
+    words = {word for value in headers.values() for word in (value, *value.split())}
+    return tuple(sorted((word for word in words if len(word) >= MIN_SECRET_CHARS), key=len, reverse=True))
 
 
 def readable_providers(providers: Mapping[str, Any] | None = None) -> Iterator[Provider]:

@@ -72,6 +72,9 @@ class Sender(Protocol):
     def prepare(self) -> None:
         """Get ready for a first request."""
 
+    def redacted(self, error: ModelError) -> ModelError:
+        """The error without keys."""
+
     async def aclose(self) -> None:
         """Close the connections."""
 
@@ -123,10 +126,13 @@ class RemoteModel:
                 yield Failed(error=failure.error)
                 return
         except StreamReportedError as failure:
-            yield Failed(error=from_response(None, failure.body, now=time.time()))
+            error = from_response(None, failure.body, now=time.time())
+            yield Failed(error=self._transport.redacted(error))
             return
         except (StreamTooLongError, _MalformedError) as failure:
-            yield _failed(ErrorKind.MALFORMED, f"the response cannot be read: {failure}")
+            message = f"the response cannot be read: {failure}"
+            error = ModelError(kind=ErrorKind.MALFORMED, message=message)
+            yield Failed(error=self._transport.redacted(error))
             return
         if reader.is_done or reader.may_end:
             yield _with_repairs(reader.completed(), built)

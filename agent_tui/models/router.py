@@ -72,6 +72,10 @@ def find_route(name: str, *, base_url: str = "", providers: Mapping[str, Any] | 
         raise CatalogError(
             f"provider `{provider_name}` needs an address: give `--base-url http://HOST:PORT/v1`"
         )
+    if "@" in urlsplit(address).netloc:  # it would be shown and stored with the address
+        raise CatalogError(
+            f"the base URL of `{provider_name}` holds a name or a password; give the key by `api_key_env`"
+        )
     if address and (urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).hostname):
         raise CatalogError(f"base URL `{address}` must begin with http:// or https:// and name a host")
     info, quirks = find_model(provider, model)

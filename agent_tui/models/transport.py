@@ -16,11 +16,12 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from agent_tui.models.base import ErrorKind, ModelError
+from agent_tui.models.catalog import header_secrets
 from agent_tui.models.deferred import deferring
 from agent_tui.models.errors import from_response, one_line
 from agent_tui.models.keys import KeyUnavailableError
@@ -134,6 +135,7 @@ class Transport:
         self._endpoint = endpoint
         self._made: Future[Any] | None = None  # the client
         self._key = ""
+        self._secrets = header_secrets(endpoint.headers)  # never repeated in an error
 
     def prepare(self) -> None:
         """Make the client ahead of the first request, in a thread; what fails is told by the request.
@@ -183,7 +185,7 @@ class Transport:
             raise TransportError(self._unreachable(error)) from error
         except (sdk.APIError, httpx2.InvalidURL, ValueError, OSError) as error:
             # A key that no header can carry, an address that is none, certificates that cannot be read.
-            message = one_line(f"the request cannot be sent: {error}", (self._key,))
+            message = one_line(f"the request cannot be sent: {error}", self._secrets)
             failed = ModelError(kind=ErrorKind.BAD_REQUEST, message=message)
             raise TransportError(failed) from error
 
@@ -214,6 +216,7 @@ class Transport:
         sdk = load_sdk(self._endpoint.sdk)
         endpoint = self._endpoint
         self._key = endpoint.api_key if isinstance(endpoint.api_key, str) else endpoint.api_key()
+        self._secrets = (self._key, *header_secrets(endpoint.headers))
         if not (self._key.isascii() and self._key.isprintable()):
             # Said here, because the libraries below would repeat the key in their error.
             raise ValueError("the API key holds characters that a header cannot carry")
@@ -238,14 +241,16 @@ class Transport:
 
     def _refused(self, error: Any) -> ModelError:
         if target := error.response.headers.get("location"):
-            message = one_line(f"`{self._endpoint.base_url}` redirects to `{target}`; configure that address")
+            message = one_line(
+                f"`{self._endpoint.base_url}` redirects to `{target}`; configure that address", self._secrets
+            )
             return ModelError(kind=ErrorKind.BAD_REQUEST, message=message, http_status=error.status_code)
         return from_response(
             error.status_code,
             error.body if error.body is not None else error.response.text,
             error.response.headers,
             now=time.time(),
-            secrets=(self._key,),
+            secrets=self._secrets,
         )
 
     def _silent(self, error: Exception, idle_timeout_s: float) -> ModelError:
@@ -258,8 +263,12 @@ class Transport:
     def _unreachable(self, error: Exception) -> ModelError:
         where = self._endpoint.base_url or "the provider"
         cause = str(error.__cause__ or error) or type(error.__cause__).__name__
-        message = one_line(f"cannot connect to `{where}`: {cause}", (self._key,))
+        message = one_line(f"cannot connect to `{where}`: {cause}", self._secrets)
         return ModelError(kind=ErrorKind.CONNECTION, message=message)
+
+    def redacted(self, error: ModelError) -> ModelError:
+        """The error without keys, which a server may repeat in what it says."""
+        return replace(error, message=one_line(error.message, self._secrets))
 
     async def aclose(self) -> None:
         """Close the connections."""

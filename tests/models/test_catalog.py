@@ -79,6 +79,12 @@ def test_a_name_or_address_that_cannot_be_used_is_explained(name: str, base_url:
     assert message in str(caught.value)
 
 
+def test_an_address_with_a_password_is_refused_and_not_repeated() -> None:
+    with pytest.raises(CatalogError) as caught:
+        find_route("compatible/m", base_url="https://ann:swordfish@models.example/v1")
+    assert "api_key_env" in str(caught.value) and "swordfish" not in str(caught.value)
+
+
 def test_model_names_may_hold_slashes() -> None:
     assert find_route("openrouter/qwen/qwen3-coder").info.model == "qwen/qwen3-coder"
 

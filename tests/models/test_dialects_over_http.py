@@ -1,4 +1,5 @@
 import asyncio
+import json
 
 import pytest
 
@@ -174,6 +175,18 @@ async def test_a_key_reaches_the_server_and_no_error(model_server: ModelServer, 
     assert isinstance(last, Failed)
     assert last.error.kind is ErrorKind.AUTH and "wrong" not in last.error.message
     assert "sk-right-key" not in repr(vars(good))
+
+
+async def test_a_key_that_a_stream_repeats_is_not_repeated(model_server: ModelServer, dialect: str) -> None:
+    error = {"type": "error", "error": {"message": "bad key sk-of-mine-0123", "code": 400}}
+    model_server.script(
+        [{"raw": [f"data: {text}\n\n"]} for text in (json.dumps(error), "no JSON but sk-of-mine-0123")]
+    )
+    model = open_model(route_to(model_server, dialect), api_key="sk-of-mine-0123")
+    for _ in range(2):
+        last = (await parts_of(model, request(user("go"))))[-1]
+        assert isinstance(last, Failed)
+        assert "…" in last.error.message and "sk-of-mine" not in last.error.message
 
 
 @pytest.mark.parametrize("key", ["sk-ключ", "sk-two\nlines"])

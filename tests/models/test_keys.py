@@ -11,11 +11,13 @@ import pytest
 
 from agent_tui.models import keys
 from agent_tui.models.keys import KeyUnavailableError, find_key
+from tests.e2e.screen import Screen
 from tests.model_server.fixture import ModelServer
 from tests.models.views import DIALECTS
 from tests.program import Program
 
 KEY = "sk-swordfish-0123456789abcdef"
+HEADER = "hk-marlin-0123456789abcdef"
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +66,67 @@ def test_a_wrong_key_is_in_no_error_and_in_no_file(model_server: ModelServer, tm
     assert ran.code == 1 and "invalid api key" in ran.out
     assert not any(KEY in one.out + one.err for one in (ran, *shown))
     assert not [p for p in tmp_path.rglob("*") if p.is_file() and KEY.encode() in p.read_bytes()]
+
+
+ECHOES: list[dict[str, Any]] = [
+    {"status": 401, "body": {"error": {"message": f"Incorrect API key provided: {KEY} ({HEADER})"}}},
+    {"status": 400, "body": f"<html><title>{KEY} {HEADER}</title></html>"},
+    {"status": 307, "headers": {"location": f"http://127.0.0.1:9/?key={KEY}"}, "body": ""},
+    {"raw": [f"data: {json.dumps({'error': {'message': f'bad key {KEY} {HEADER}', 'code': 400}})}\n\n"]},
+]
+
+
+def with_keys(root: Path, server: ModelServer) -> Program:
+    """A provider with a key in the environment and others in headers, and one that is not there."""
+    program = Program.at(root, OWN_KEY=KEY, AGENT_TUI_MODEL="own/m")
+    program.config(
+        f'[providers.own]\napi = "chat"\nbase_url = "{server.base_url()}"\napi_key_env = "OWN_KEY"\n'
+        f'headers = {{ X-Key = "{HEADER}", Authorization-Too = "Bearer {HEADER}" }}\n'
+        '[providers.away]\napi = "chat"\nbase_url = "http://127.0.0.1:9/v1"\napi_key_env = "OWN_KEY"\n'
+    )
+    return program
+
+
+def holding_keys(root: Path) -> list[Path]:
+    """Files that hold a key, the person's own settings left out."""
+    files = [path for path in root.rglob("*") if path.is_file() and path.name != "config.toml"]
+    assert any(path.name.endswith(".db") for path in files)
+    return [path for path in files if any(key.encode() in path.read_bytes() for key in (KEY, HEADER))]
+
+
+def test_no_key_is_told_or_written_when_things_go_wrong(model_server: ModelServer, tmp_path: Path) -> None:
+    model_server.script([*ECHOES, ECHOES[0]])
+    program = with_keys(tmp_path, model_server)
+    ran = [program.run("exec", "--debug", *json_flag, "go") for json_flag in ([], ["--json"], [], [])]
+    ran.append(program.run("exec", "--debug", "-m", "away/m", "--timeout", "0.3", "go"))
+    assert all(one.code for one in ran)
+    with Screen(program) as screen:
+        screen.shows("ready")
+        screen.type("go\r")
+        screen.shows("Incorrect API key")
+        screen.type("\x04")
+        screen.end()
+    told = "".join(one.out + one.err for one in ran) + screen.seen
+    assert "Incorrect API key provided: …" in told
+    assert KEY not in told and HEADER not in told
+    assert holding_keys(tmp_path) == []
+
+
+def test_no_key_is_told_or_written_when_all_is_well(model_server: ModelServer, tmp_path: Path) -> None:
+    look = {"tool": "exec_command", "arguments": {"cmd": "env; cat /proc/self/environ /proc/*/cmdline"}}
+    model_server.script([{"calls": [look]}, {"text": "fine"}])
+    program = with_keys(tmp_path, model_server)
+    ran = [program.run("exec", "--json", "go")]
+    [session] = [one["id"] for one in json.loads(program.run("sessions", "--json").out)]
+    for argv in (["config", "show"], ["config", "show", "--json"], ["doctor"], ["debug", "request", session]):
+        ran.append(program.run(*argv))
+    formats = ("jsonl", "markdown", "replay")
+    ran += [program.run("sessions", "export", session, "--format", name) for name in formats]
+    assert [one.code for one in ran] == [0] * len(ran)
+    assert not any(key in one.out + one.err for one in ran for key in (KEY, HEADER))
+    assert holding_keys(tmp_path) == []
+    assert model_server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    assert model_server.requests[0].headers["x-key"] == HEADER
 
 
 def test_a_command_that_fails_ends_the_run_and_what_it_said_is_not_repeated(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.models.base import Completed, Failed, ReasoningDelta, TextDelta
+from agent_tui.models.base import Completed, Failed, ModelError, ReasoningDelta, TextDelta
 from agent_tui.models.remote import RemoteModel
 from agent_tui.models.router import dialect_of, find_route
 from context.items import CallPart, OpaquePart, ReasoningPart, TextPart
@@ -33,6 +33,12 @@ class FakeTransport:
     async def _give(self) -> AsyncIterator[bytes]:
         for chunk in self.chunks:
             yield chunk
+
+    def prepare(self) -> None:
+        pass
+
+    def redacted(self, error: ModelError) -> ModelError:
+        return error
 
     async def aclose(self) -> None:
         pass
