@@ -1,5 +1,6 @@
 """Checks of this machine and these settings, for `agent-tui doctor`. Never prints a key."""
 
+import asyncio
 import os
 import platform
 import shutil
@@ -16,12 +17,14 @@ from agent_tui.config.options import OPTIONS
 from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, choose, provider_table
 from agent_tui.errors import UsageError
 from agent_tui.models.catalog import CatalogError, find_provider, provider_names
+from agent_tui.models.local import find_local_servers
 from sandbox.errors import SandboxError
 from sandbox.policy import Mode
 from sandbox.probe import probe
 
 CONFIGURATION_CODE = 2
 MACHINE_CODE = 5
+RULES_NAME = "rules.toml"
 _GIT_TIMEOUT_S = 5.0
 
 
@@ -42,6 +45,7 @@ def examine(
     """Every check, in the order of the way of a message; `settings` is None when they have a `problem`."""
     yield _installation()
     yield from _configuration(settings, problem, environ)
+    yield _rules(paths.config_dir(environ) / RULES_NAME)
     yield _state(settings, environ)
     yield from _sandbox(settings, environ)
     yield _git()
@@ -52,6 +56,7 @@ def examine(
     if settings is not None:
         yield _model(settings, environ)
         yield from _providers(settings, environ)
+        yield _local_servers(settings)
     yield Check(name="mcp", status="ok", detail="no servers can be configured in this version")
 
 
@@ -80,6 +85,21 @@ def _configuration(settings: Settings | None, problem: str, environ: Mapping[str
     for name in sorted(environ):
         if name.startswith("AGENT_TUI_") and name not in known:
             yield Check(name="environment", status="warning", detail=f"`{name}` is set and has no meaning")
+
+
+def _rules(path: Path) -> Check:
+    from agent_tui.engine.rules_file import load_rules
+
+    try:
+        count = len(load_rules(path))
+    except UsageError as error:
+        fix = "mend or move it: a rule that cannot be read may be a denial, so nothing starts"
+        detail = paths.shown(str(error))
+        return Check(name="rules", status="failed", detail=detail, fix=fix, exit_code=CONFIGURATION_CODE)
+    words = f"{count} saved approval rule{'' if count == 1 else 's'}"
+    return Check(
+        name="rules", status="ok", detail=f"{words} in {paths.shown(path)}" if count else "none saved"
+    )
 
 
 def _state(settings: Settings | None, environ: Mapping[str, str]) -> Check:
@@ -123,9 +143,12 @@ def _sandbox(settings: Settings | None, environ: Mapping[str, str]) -> Iterator[
         status: Literal["warning", "failed"] = "warning" if is_off else "failed"
         yield Check(name="sandbox", status=status, detail=result.detail, fix=result.fix)
         return
-    filter_words = "with" if result.seccomp else "without"
-    detail = f"{result.bwrap} {result.version}, {filter_words} system call filter"
-    yield Check(name="sandbox", status="ok", detail=detail)
+    parts = [
+        f"{result.bwrap} {result.version}",
+        f"{'with' if result.seccomp else 'without'} system call filter",
+        f"{'one loopback for a session' if result.shared_network else 'a loopback for each command'}",
+    ]
+    yield Check(name="sandbox", status="ok", detail=", ".join(parts))
     for lost in result.lost:
         yield Check(name="sandbox", status="warning", detail=f"not on this machine: {lost}", fix=result.fix)
 
@@ -213,3 +236,12 @@ def _providers(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check
             yield Check(
                 name=name, status="unset", detail="no key", fix=f"set `{provider.api_key_env}` to use it"
             )
+
+
+def _local_servers(settings: Settings) -> Check:
+    found = asyncio.run(find_local_servers(provider_table(settings)))
+    if not found:
+        detail = "none answers on the usual ports of this machine"
+        return Check(name="local servers", status="unset", detail=detail)
+    told = (f"{server.provider} at {server.base_url}: {', '.join(server.models[:3])}" for server in found)
+    return Check(name="local servers", status="ok", detail="; ".join(told))

@@ -123,7 +123,9 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "agent_tui.doctor": (
         "agent_tui.config",
+        "agent_tui.engine.rules_file",
         "agent_tui.models.catalog",
+        "agent_tui.models.local",
         "agent_tui.errors",
         "checkpoints.doctor",
         "sandbox.errors",

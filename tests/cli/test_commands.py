@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.cli.parser import COMMANDS, split_command
+from tests.model_server.fixture import ModelServer
 from tests.program import ROOT, Program
 
 
@@ -113,7 +114,7 @@ def test_doctor_passes_when_the_main_job_can_run(program: Program) -> None:
     ran = program.run("doctor", "-m", "ollama/x")
     assert ran.code == 0, ran.out
     assert "failed" not in ran.out
-    assert "unset    openai        no key; set `OPENAI_API_KEY` to use it\n" in ran.out
+    assert "no key; set `OPENAI_API_KEY` to use it\n" in ran.out
     assert program.run("doctor", "-m", "openai/x").code == 2, "the chosen one needs its key"
 
 
@@ -124,6 +125,22 @@ def test_doctor_tells_a_broken_settings_file_and_goes_on(program: Program) -> No
     assert "failed   settings" in ran.out
     assert "config.toml:1: unknown key `nonsense`" in ran.out
     assert "sandbox" in ran.out
+
+
+def test_doctor_tells_a_broken_rules_file_and_local_servers(
+    program: Program, model_server: ModelServer
+) -> None:
+    rules = program.config(f'[providers.ollama]\nbase_url = "{model_server.base_url()}"\n').with_name(
+        "rules.toml"
+    )
+    rules.write_text("nonsense = 1\n")
+    ran = program.run("doctor", "--json", "-m", "ollama/scripted")
+    checks = {check["name"]: check for check in json.loads(ran.out)["checks"]}
+    assert (ran.code, checks["rules"]["status"]) == (2, "failed")
+    assert "rules.toml" in checks["rules"]["detail"]
+    assert checks["local servers"]["detail"] == f"ollama at {model_server.base_url()}: scripted"
+    rules.unlink()
+    assert program.run("doctor", "-m", "ollama/scripted").code == 0
 
 
 def test_doctor_points_at_variables_without_a_meaning(program: Program) -> None:
