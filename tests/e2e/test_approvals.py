@@ -129,7 +129,7 @@ def test_a_session_grant_ends_with_the_session(program: Program, model_server: M
     assert not (program.home / ".config" / "agent-tui" / "rules.toml").exists()
 
 
-@pytest.mark.parametrize("line", ["bash", "python3 -", "sudo ls", "git", 'eval "$X"', "xargs rm", "sh -s"])
+@pytest.mark.parametrize("line", ["python3 -", "sudo ls", "git"])
 def test_too_broad_a_rule_is_never_offered(program: Program, model_server: ModelServer, line: str) -> None:
     model_server.script(commands(line))
     offered = []
