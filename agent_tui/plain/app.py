@@ -8,8 +8,20 @@ import asyncio
 import sys
 import time
 from contextlib import nullcontext, suppress
+from typing import Any
 
-from agent_tui.engine.commands import Command, CommandBody, Engine, Interrupt, RunShell, Shutdown, Submit
+from agent_tui.engine.commands import (
+    Command,
+    CommandBody,
+    Continue,
+    Engine,
+    Inspect,
+    Interrupt,
+    RunShell,
+    Shutdown,
+    Subject,
+    Submit,
+)
 from agent_tui.engine.events import (
     ApprovalAsked,
     ApprovalDecided,
@@ -28,11 +40,13 @@ from agent_tui.engine.events import (
     TurnStarted,
 )
 from agent_tui.engine.types import Config, Decision
-from agent_tui.plain import questions, slash
+from agent_tui.plain import facts, questions, slash
 from agent_tui.plain.lines import Interrupted, LineSource, StreamLines, TerminalLines
-from agent_tui.plain.questions import Choice, Question
+from agent_tui.plain.menus import Menus, go_on
+from agent_tui.plain.questions import Question
+from agent_tui.plain.standing import Standing
 from agent_tui.plain.wording import Narrator, seconds
-from agent_tui.safe_text import one_line
+from agent_tui.safe_text import one_line, visible
 
 FORCE_WITHIN_S = 2.0
 PROGRESS_AT_S = (10.0, 30.0)
@@ -47,9 +61,12 @@ class PlainApp:
         self._config = config
         self._lines = lines
         self._narrator = Narrator()
+        self.standing = Standing(config=config)
+        self._menus = Menus(self)
         self._open: dict[str, Question] = {}
         self._replies: dict[str, asyncio.Future[Inspected | Refused]] = {}
         self._draft = ""
+        self._asked = ""  # id of the question that is being put
         self._commands = 0
         self._session_id = ""
         self._is_kept = True
@@ -66,70 +83,95 @@ class PlainApp:
         follower = asyncio.create_task(self._follow())
         progress = asyncio.create_task(self._report_progress())
         if first is not None:
-            self._send(first)
+            self.send(first)
         try:
             while not self._closed.is_set():
                 if self._open:
                     await self._ask(next(iter(self._open.values())))
                 elif not await self._one_line():
                     break
-            self._send(Shutdown())
+            self.send(Shutdown())
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._closed.wait(), timeout=10)
         finally:
             progress.cancel()
             follower.cancel()
-            await asyncio.gather(progress, follower, return_exceptions=True)
-        self._print(*self._farewell())
+            ended = await asyncio.gather(progress, follower, return_exceptions=True)
+        for error in ended:
+            if isinstance(error, Exception):
+                raise error
+        if self.next_arguments is None:
+            self.say(*self.standing.farewell())
         return 0
+
+    @property
+    def next_arguments(self) -> list[str] | None:
+        """What `agent-tui` is to be started with now, where another session was chosen."""
+        return self._menus.next_arguments
 
     # --- events --------------------------------------------------------------------------------
 
     async def _follow(self) -> None:
-        async for event in self._engine.events():
-            self._take(event)
-            if isinstance(event.body, SessionClosed):
-                self._is_kept = event.body.kept
-                break
-        self._closed.set()
-        self._lines.set_aside()
+        try:
+            async for event in self._engine.events():
+                self._take(event)
+                if isinstance(event.body, SessionClosed):
+                    break
+        finally:
+            self._closed.set()
+            self._lines.set_aside()
 
     def _take(self, event: Event) -> None:
-        match event.body:
-            case Inspected(command_id=command_id) | Refused(command_id=command_id) as reply if (
-                command_id in self._replies
-            ):
-                self._replies.pop(command_id).set_result(reply)
-                return
+        body = event.body
+        if isinstance(body, Inspected | Refused) and body.command_id in self._replies:
+            self._replies.pop(body.command_id).set_result(body)
+            return
+        self.standing.take(body)
+        self._follow_pending(event)
+        match body:
             case SessionStarted():
-                self._session_id = event.body.session_id
-                self._print(*self._greeting(event.body))
-            case InputAccepted(input_id=pending):
-                self._pending.discard(event.cause)
-                self._pending.add(pending)
-            case InputDelivered(input_id=pending) | InputReturned(input_id=pending):
-                self._pending.discard(pending)
-            case Refused(command_id=refused):
-                self._pending.discard(refused)
+                self.say("agent-tui, plain mode.", *self.standing.where(), "Type /help for commands.", "")
             case TurnStarted():
-                self._running = True
                 self._working.set()
             case TurnEnded():
-                self._running = False
                 self._working.clear()
-            case ApprovalAsked() | QuestionAsked() | LostResultAsked() as question:
-                self._open[questions.question_id(question)] = question
-                self._draft = self._lines.set_aside() or self._draft
+            case ApprovalAsked() | QuestionAsked() | LostResultAsked():
+                self._open[questions.question_id(body)] = body
+                self._set_aside()
             case ApprovalDecided(approval_id=answered) | QuestionAnswered(question_id=answered):
-                self._open.pop(answered, None)
+                if self._open.pop(answered, None) is not None and answered == self._asked:
+                    self._lines.set_aside()
             case _:
                 pass
         self._note_idle()
-        self._print(*self._narrator.lines(event.body))
+        self.say(*self._narrator.lines(body))
+
+    def _set_aside(self) -> None:
+        """The line that is being typed must not answer what comes; a message is offered again."""
+        typed = self._lines.set_aside()
+        if not self._asked:
+            self._draft = typed or self._draft
+
+    def _follow_pending(self, event: Event) -> None:
+        """Which messages are in no turn yet; one that comes back is the next draft."""
+        match event.body:
+            case InputAccepted(input_id=pending):
+                self._pending.discard(event.cause)
+                self._pending.add(pending)
+            case InputDelivered(input_id=pending):
+                self._pending.discard(pending)
+            case InputReturned(input_id=pending, text=text):
+                self._pending.discard(pending)
+                self._set_aside()
+                self._draft = f"{self._draft}\n{text}" if self._draft else text
+            case Refused(command_id=refused):
+                self._pending.discard(refused)
+            case _:
+                pass
 
     def _note_idle(self) -> None:
         """Idle: no turn runs and no message waits for one."""
-        if self._running or self._pending:
+        if self.standing.running or self._pending:
             self._idle.clear()
         else:
             self._idle.set()
@@ -144,7 +186,7 @@ class PlainApp:
                 if time.monotonic() - started >= due:
                     told += 1
                     for line in self._narrator.running():
-                        self._print(f"Still running: {seconds(round(due))}, {line}.")
+                        self.say(f"Still running: {seconds(round(due))}, {line}.")
                 await asyncio.sleep(1)
             await asyncio.sleep(1)
 
@@ -163,119 +205,158 @@ class PlainApp:
                 return bool(self._open)
             return True
         if not line.strip():
+            if self.standing.paused or self.standing.waits_to_retry:
+                self.send(Continue())
             return True
         if line.startswith("/"):
             return await self._slash(line)
         if line.startswith("!"):
             quiet = line.startswith("!!")
-            self._send(RunShell(command=line.lstrip("!").strip(), to_context=not quiet))
+            self.send(RunShell(command=line.lstrip("!").strip(), to_context=not quiet))
         else:
-            self._send(Submit(text=line))
+            self.send(Submit(text=line))
         return True
 
     def _interrupt(self) -> bool:
         now = time.monotonic()
         again = now - self._interrupted_at < FORCE_WITHIN_S
         self._interrupted_at = now
-        if self._running:
-            self._send(Interrupt(force=again))
+        if self.standing.running:
+            self.send(Interrupt(force=again))
             return True
         if not again:
-            self._print("Ctrl+C again leaves.")
+            self.say("Ctrl+C again leaves.")
         return not again
 
     async def _slash(self, line: str) -> bool:
         parsed = slash.parse(line)
         if parsed.leave:
-            return False
-        if parsed.text:
-            self._print(*parsed.text.splitlines())
-        if parsed.body is not None and parsed.show is None:
-            self._send(parsed.body)
-        elif parsed.body is not None and parsed.show is not None:
-            reply = await self._inspect(parsed.body)
-            if isinstance(reply, Inspected):
-                self._print(*parsed.show(reply.data))
-            else:
-                self._print(f"Refused: {one_line(reply.reason)}")
+            return not await self._may_leave()
+        if parsed.menu:
+            return await self._menus.run(parsed.menu, parsed.rest)
+        if parsed.about:
+            await self._tell(parsed.about)
+        self.say(*parsed.text.splitlines())
+        if isinstance(parsed.body, Inspect) and parsed.show is not None:
+            data = await self.facts(parsed.body.subject, **parsed.body.args)
+            self.say(*(parsed.show(data) if data is not None else ()))
+        elif parsed.body is not None:
+            self.send(parsed.body)
         return True
 
-    async def _inspect(self, body: CommandBody) -> Inspected | Refused:
+    async def _may_leave(self) -> bool:
+        """Live terminals are named first."""
+        live = self.standing.live_terminals
+        if not live:
+            return True
+        names = ", ".join(f"{each.terminal} {one_line(each.command, strict=True)}" for each in live)
+        self.say(f"Terminals end when you leave: {names}.")
+        return (await self.ask("leave, yes or no> ") or "").strip().lower() in ("y", "yes")
+
+    async def _tell(self, about: str) -> None:
+        if about == "status":
+            self.say(*self.standing.lines())
+        elif about == "plan":
+            plan = self.standing.plan
+            self.say(*(self._narrator.lines(plan) if plan else ["No plan yet."]))
+        else:
+            argv = (sys.executable, "-P", "-m", "agent_tui", "doctor")
+            output = asyncio.subprocess.PIPE
+            doctor = await asyncio.create_subprocess_exec(*argv, stdout=output, stderr=output)
+            found, _ = await doctor.communicate()
+            self.say(*visible(found.decode("utf-8", "replace")).splitlines())
+
+    async def ask(self, prompt: str) -> str | None:
+        """One line for a menu; None when the person turned away from it, or a question came."""
+        try:
+            return await self._lines.read(prompt)
+        except Interrupted:
+            return None
+
+    async def facts(self, subject: Subject, **args: str) -> Any | None:
+        """What an `Inspect` gives; None after its refusal was printed."""
         future: asyncio.Future[Inspected | Refused] = asyncio.get_running_loop().create_future()
         self._replies[f"plain-{self._commands + 1}"] = future
-        self._send(body)
-        return await future
+        self.send(Inspect(subject=subject, args=args))
+        reply = await future
+        if isinstance(reply, Inspected):
+            return reply.data
+        self.say(f"Refused: {one_line(reply.reason)}")
+        return None
 
     # --- questions -----------------------------------------------------------------------------
 
     async def _ask(self, question: Question) -> None:
-        """Print one question and read until it is answered or no longer open."""
+        """Put one question; its answer is sent, and Ctrl+C or the end of input allow nothing.
+
+        Where another question comes, or this one is answered elsewhere, nothing is sent.
+        """
         key = questions.question_id(question)
-        number = list(self._open).index(key) + 1
-        body, facts = questions.heading(question, number, len(self._open))
-        offered = questions.choices(question)
+        self._asked = key
+        try:
+            answer = await self._answer_to(question)
+        except Interrupted:
+            answer = questions.no_answer(question)
+        finally:
+            self._asked = ""
+        if answer is not None and self._open.pop(key, None) is not None:
+            self.send(answer)
+
+    async def _answer_to(self, question: Question) -> CommandBody | None:
+        number = list(self._open).index(self._asked) + 1
+        arguments = self.standing.arguments.get(question.call_id, "")
+        body, known = questions.heading(question, number, len(self._open))
+        offered = questions.choices(question, arguments)
         if not await self._show_pages(body):
-            return self._leave(question)
-        self._print(*facts, *(f"  {n}. {choice.label}" for n, choice in enumerate(offered, 1)))
-        while key in self._open and not self._closed.is_set():
-            chosen = await self._choose(offered)
-            if chosen is None:
-                return self._leave(question)
-            choice, text = chosen
-            if choice.value == Decision.RULE and not await self._confirm_rule(question):
+            return None
+        self.say(*known, *facts.numbered([choice.label for choice in offered]))
+        while (typed := await self._read(f"answer 1 to {len(offered)}> ")) is not None:
+            if not (typed.strip().isdigit() and 1 <= int(typed) <= len(offered)):
+                self.say(f"Type a number from 1 to {len(offered)}.")
                 continue
-            self._open.pop(key, None)
-            return self._send(questions.answer(question, choice, text))
+            choice = offered[int(typed) - 1]
+            text = await self._read(f"{choice.needs}> ", choice.prefill) if choice.needs else ""
+            if text is None:
+                return None
+            rule = await self._which_rule(question) if choice.value == Decision.RULE else ""
+            if rule is not None:
+                return questions.answer(question, choice, text, rule=rule, arguments=arguments)
         return None
 
     async def _show_pages(self, lines: list[str]) -> bool:
         parts = questions.pages(lines)
         done = 0
         for part in parts[:-1]:
-            self._print(*part)
+            self.say(*part)
             done += len(part)
-            try:
-                typed = await self._lines.read(
-                    f"Line {done - len(part) + 1} to {done} of {len(lines)}. Enter for more> "
-                )
-            except Interrupted:
+            place = f"Line {done - len(part) + 1} to {done} of {len(lines)}"
+            if await self._read(f"{place}. Enter for more> ") is None:
                 return False
-            if typed is None:
-                return False
-        self._print(*parts[-1])
+        self.say(*parts[-1])
         return True
 
-    async def _choose(self, offered: list[Choice]) -> tuple[Choice, str] | None:
-        """The choice and the text typed for it; None when the person leaves the question."""
-        with suppress(Interrupted):
-            while (typed := await self._lines.read(f"answer 1 to {len(offered)}> ")) is not None:
-                if typed.strip().isdigit() and 1 <= int(typed) <= len(offered):
-                    choice = offered[int(typed) - 1]
-                    if not choice.needs:
-                        return choice, ""
-                    return choice, await self._lines.read(f"{choice.needs}> ", choice.prefill) or ""
-                self._print(f"Type a number from 1 to {len(offered)}.")
-        return None
-
-    async def _confirm_rule(self, question: Question) -> bool:
+    async def _which_rule(self, question: Question) -> str | None:
+        """The rule to save; None goes back."""
         assert isinstance(question, ApprovalAsked)
-        self._print(*questions.rule_lines(question))
-        try:
-            return await self._lines.read("save it> ") == "yes"
-        except Interrupted:
-            return False
+        rules = [question.rule, *question.wider_rules]
+        self.say(*questions.rule_lines(question))
+        typed = await self._read("save it> ")
+        if typed == "yes":
+            return rules[0]
+        chosen = typed is not None and typed.strip().isdigit() and 1 <= int(typed) <= len(rules)
+        return rules[int(typed or 0) - 1] if chosen else None
 
-    def _leave(self, question: Question) -> None:
-        """Ctrl+C or the end of input at a question: the answer that allows nothing."""
-        if questions.question_id(question) not in self._open:
-            return
-        self._open.pop(questions.question_id(question))
-        offered = questions.choices(question)
-        self._send(questions.answer(question, offered[-1], ""))
+    async def _read(self, prompt: str, draft: str = "") -> str | None:
+        """A line for the open question; None when it was set aside. Raises Interrupted, also at the end."""
+        line = await self._lines.read(prompt, draft)
+        if line is None and self._lines.ended:
+            raise Interrupted
+        return line
 
     # --- output --------------------------------------------------------------------------------
 
-    def _send(self, body: CommandBody) -> None:
+    def send(self, body: CommandBody) -> None:
+        """To the engine."""
         self._commands += 1
         if isinstance(body, Submit):
             self._pending.add(f"plain-{self._commands}")
@@ -283,28 +364,11 @@ class PlainApp:
         self._engine.send(Command(id=f"plain-{self._commands}", body=body))
 
     @staticmethod
-    def _print(*lines: str) -> None:
+    def say(*lines: str) -> None:
+        """Print lines."""
         for line in lines:
             sys.stdout.write(line + "\n")
         sys.stdout.flush()
-
-    def _greeting(self, started: SessionStarted) -> list[str]:
-        network = "on" if self._config.network else "off"
-        return [
-            f"agent-tui, plain mode. Directory: {one_line(started.workspace, strict=True)}.",
-            f"Model: {started.model or 'none'}. Sandbox: {self._config.sandbox}, network {network}.",
-            f"Approvals: {self._config.approval}. Type /help for commands.",
-            "",
-        ]
-
-    def _farewell(self) -> list[str]:
-        if not self._session_id or self._config.ephemeral or not self._is_kept:
-            return []
-        return [
-            "",
-            f"agent-tui: session {self._session_id} kept",
-            f"  continue   agent-tui resume {self._session_id}",
-        ]
 
 
 async def run(engine: Engine, config: Config, *, first: Submit | None) -> int:
@@ -313,6 +377,10 @@ async def run(engine: Engine, config: Config, *, first: Submit | None) -> int:
         return await PlainApp(engine, config, StreamLines()).run(first)
     from prompt_toolkit.patch_stdout import patch_stdout
 
-    history = config.state_dir / "plain-history"
+    history = None if config.ephemeral else config.state_dir / "plain-history"
+    app = PlainApp(engine, config, TerminalLines(history))
     with patch_stdout() if sys.stdout.isatty() else nullcontext():
-        return await PlainApp(engine, config, TerminalLines(history)).run(first)
+        code = await app.run(first)
+    if app.next_arguments is not None:
+        go_on(app.next_arguments, config.workspace)
+    return code

@@ -29,13 +29,14 @@ class LineSource(Protocol):
 
 
 class TerminalLines:
-    """A prompt-toolkit line editor with history; output above it leaves the line alone."""
+    """A prompt-toolkit line editor; output above it leaves the line alone. No file keeps no history."""
 
-    def __init__(self, history: Path) -> None:
+    def __init__(self, history: Path | None) -> None:
         from prompt_toolkit import PromptSession
-        from prompt_toolkit.history import FileHistory
+        from prompt_toolkit.history import FileHistory, InMemoryHistory
 
-        self._session: PromptSession[str] = PromptSession(history=FileHistory(str(history)))
+        kept = InMemoryHistory() if history is None else FileHistory(str(history))
+        self._session: PromptSession[str] = PromptSession(history=kept)
         self.ended = False
 
     async def read(self, prompt: str, draft: str = "") -> str | None:
@@ -52,7 +53,7 @@ class TerminalLines:
         """See LineSource."""
         app = self._session.app
         draft = self._session.default_buffer.text
-        if app.is_running:
+        if app.is_running and app.future is not None and not app.future.done():
             app.exit()  # with the result None
         return draft
 

@@ -1,7 +1,9 @@
 """Approvals and questions as numbered lists: what is printed, and what an answer means."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from agent_tui.engine.commands import Answer, CommandBody, Decide, Settle
 from agent_tui.engine.events import ApprovalAsked, LostResultAsked, QuestionAsked
@@ -22,6 +24,14 @@ _LABELS = {
     Decision.DENY_AND_PAUSE: "Deny and pause",
 }
 _KINDS = {"command": "Command", "edit": "Edit", "network": "Network", "read": "Read", "input": "Input"}
+_GRANTS = {
+    "read_path": "with leave to read {}",
+    "write_path": "with leave to write {}",
+    "host": "with leave to connect to {}",
+    "git_lane": "with leave to commit to git",
+    "network": "with the network on",
+    "no_sandbox": "WITHOUT A SANDBOX: your files, your keys and the network, as you",
+}
 _LOST = (
     ("keep", "Keep what it did"),
     ("rollback", "Roll back to before it"),
@@ -38,7 +48,7 @@ class Choice:
     value: str
     needs: str = ""
     prefill: str = ""
-    allows: bool = False  # only accepted once all of a long object was shown
+    grant: str = ""  # a wider one that is given with it
 
 
 def question_id(question: Question) -> str:
@@ -68,11 +78,11 @@ def heading(question: Question, number: int, total: int) -> tuple[list[str], lis
             return [f"Question, {place}:", *visible(question.text).splitlines()], []
 
 
-def choices(question: Question) -> list[Choice]:
-    """The numbered lines of a question."""
+def choices(question: Question, arguments: str = "") -> list[Choice]:
+    """The numbered lines of a question; `arguments` are those of its call."""
     match question:
         case ApprovalAsked():
-            return _approval_choices(question)
+            return _approval_choices(question, arguments)
         case LostResultAsked():
             return [Choice(label=label, value=value) for value, label in _LOST]
         case QuestionAsked():
@@ -82,25 +92,20 @@ def choices(question: Question) -> list[Choice]:
             return [*found, Choice(label="Leave it without an answer", value="\0none")]
 
 
-def _approval_choices(question: ApprovalAsked) -> list[Choice]:
+def _approval_choices(question: ApprovalAsked, arguments: str) -> list[Choice]:
     found: list[Choice] = []
     for decision in question.choices:
         label = _LABELS[decision]
+        if decision is Decision.EDIT:
+            found += _edit(question, arguments)
+            continue
         if decision is Decision.SESSION and question.session_key:
             label += f": {one_line(question.session_key, strict=True)}"
         if decision is Decision.RULE:
             label += ": shows the rule before it is saved"
-        allows = decision in (Decision.ONCE, Decision.SESSION, Decision.RULE, Decision.EDIT)
-        edit = decision is Decision.EDIT
-        found.append(
-            Choice(
-                label=label,
-                value=decision,
-                allows=allows,
-                needs="edit" if edit else "",
-                prefill=question.assessment.shown if edit else "",
-            )
-        )
+        found.append(Choice(label=label, value=decision))
+        if decision is Decision.ONCE:
+            found += [_wider(step) for step in question.grants if step != _asked(question)]
         if decision is Decision.DENY:
             found.append(
                 Choice(label="Deny and say what to do instead", value=decision, needs="deny, and say")
@@ -108,26 +113,71 @@ def _approval_choices(question: ApprovalAsked) -> list[Choice]:
     return found
 
 
+def _asked(question: ApprovalAsked) -> str:
+    assessment = question.assessment
+    return f"{assessment.grant.value} {assessment.grant_detail}".strip()
+
+
+def _wider(step: str) -> Choice:
+    name, _, detail = step.partition(" ")
+    words = one_line(_GRANTS.get(name, f"{name} {{}}").format(detail), strict=True)
+    return Choice(label=f"Allow once {words}", value=Decision.ONCE, grant=step)
+
+
+def _edit(question: ApprovalAsked, arguments: str) -> list[Choice]:
+    """Edit the command, or the patch of a call that has one."""
+    if not question.diff:
+        shown = question.assessment.shown
+        return [Choice(label="Edit the command", value=Decision.EDIT, needs="edit", prefill=shown)]
+    patch = _loaded(arguments).get("patch")
+    if not isinstance(patch, str):
+        return []
+    return [Choice(label="Edit the patch", value=Decision.EDIT, needs="edit", prefill=patch)]
+
+
+def _loaded(arguments: str) -> dict[str, Any]:
+    try:
+        data = json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def no_answer(question: Question) -> CommandBody:
+    """The answer that allows nothing: the last of each list."""
+    return answer(question, choices(question)[-1], "")
+
+
 def rule_lines(question: ApprovalAsked) -> list[str]:
     """What saving a rule would mean; printed before it is confirmed."""
-    return [
+    lines = [
         f"Rule: {one_line(question.rule, strict=True)}",
         f"Would allow: {one_line(question.rule_allows, strict=True)}",
-        "Kept for this workspace. Type yes to save and run, anything else to go back.",
     ]
+    for number, rule in enumerate(question.wider_rules, 2):
+        lines.append(f"{number}. With one word that may vary: {one_line(rule, strict=True)}")
+    wider = ", a number for a wider one" if question.wider_rules else ""
+    return [*lines, f"Kept for this workspace. Type yes to save and run{wider}, anything else to go back."]
 
 
-def answer(question: Question, choice: Choice, text: str) -> CommandBody:
+def answer(
+    question: Question, choice: Choice, text: str, *, rule: str = "", arguments: str = ""
+) -> CommandBody:
     """The command for a choice and the text typed for it."""
     match question:
         case ApprovalAsked():
-            edited = choice.needs == "edit"
+            edited = choice.value == Decision.EDIT
+            if edited and question.diff:
+                patch = text if text.endswith("\n") else text + "\n"
+                text = json.dumps({**_loaded(arguments), "patch": patch}, ensure_ascii=False)
             return Decide(
                 approval_id=question.approval_id,
                 decision=Decision(choice.value),
                 digest=question.digest,
                 feedback="" if edited else text,
                 edited=text if edited else "",
+                grant=choice.grant,
+                rule=rule if rule != question.rule else "",
             )
         case LostResultAsked():
             return _settle(question, choice.value)

@@ -10,14 +10,14 @@ from agent_tui.engine.commands import (
     EditPending,
     Inspect,
     Interrupt,
-    Redo,
-    Rollback,
     Set,
     Subject,
     Submit,
+    TerminalInput,
 )
 from agent_tui.engine.types import InputKind
-from agent_tui.safe_text import one_line, visible
+from agent_tui.plain import facts
+from agent_tui.safe_text import one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +28,9 @@ class Parsed:
     text: str = ""
     show: Callable[[Any], Sequence[str]] | None = None  # renders the data of an Inspect
     leave: bool = False
+    menu: str = ""  # asks on: a name of `menus.Menus`, with the rest of the line
+    rest: str = ""
+    about: str = ""  # something that line mode itself knows: `status`, `plan`, `doctor`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,83 +42,26 @@ class Slash:
     parse: Callable[[str], Parsed]
 
 
-def _checkpoints(data: Any) -> list[str]:
-    lines = []
-    for found in data:
-        cause = found["cause"]
-        before = one_line(cause["summary"] or cause["phase"])
-        lines.append(f"{found['id']}: before {before}, {len(found['changes'])} files changed since")
-    return lines or ["No checkpoints yet."]
-
-
-def _plain_text(data: Any) -> list[str]:
-    return visible(str(data)).splitlines() or ["Nothing."]
-
-
-def _pairs(data: Any) -> list[str]:
-    if isinstance(data, Mapping):
-        return [f"{one_line(str(key))}: {one_line(str(value))}" for key, value in data.items()] or [
-            "Nothing."
-        ]
-    return [one_line(str(entry)) for entry in data] or ["Nothing."]
-
-
-def _costs(data: Any) -> list[str]:
-    """One line for the turn, its newest run, the session, and each model."""
-    scopes = {**data, **{f"model {name}": tally for name, tally in data["models"].items()}}
-    return [f"{one_line(name)}: {_tally(scopes[name])}" for name in scopes if name != "models"]
-
-
-def _tally(tally: Mapping[str, Any]) -> str:
-    cost = "price unknown" if tally["cost_usd"] is None else f"{tally['cost_usd']:.4f} dollars"
-    return (
-        f"{tally['requests']} requests, {tally['input_tokens']:,} tokens in ("
-        f"{tally['cache_read_tokens']:,} read from a cache, "
-        f"{tally['cache_write_tokens']:,} written to one), "
-        f"{tally['output_tokens']:,} out, {cost}"
-    )
-
-
-def _plan(data: Any) -> list[str]:
-    lines = [
-        f"{step['action']} {one_line(step['path'], strict=True)} {one_line(step.get('detail', ''))}".rstrip()
-        for step in data["operations"]
-    ]
-    lines += [f"conflict, kept as yours: {one_line(c['path'], strict=True)}" for c in data["conflicts"]]
-    return lines or ["Nothing would change."]
-
-
 def _inspect(subject: Subject, show: Callable[[Any], Sequence[str]], **args: str) -> Parsed:
     return Parsed(body=Inspect(subject=subject, args=args), show=show)
 
 
 def _approvals(rest: str) -> Parsed:
     if rest.startswith("remove "):
-        return _inspect(Subject.GRANTS, _pairs, remove=rest.removeprefix("remove ").strip())
+        return _inspect(Subject.GRANTS, facts.grants, remove=rest.removeprefix("remove ").strip())
     if rest:
         return Parsed(body=Set(key="approval", value=rest))
-    return _inspect(Subject.GRANTS, _pairs)
+    return _inspect(Subject.GRANTS, facts.grants)
 
 
 def _compact(rest: str) -> Parsed:
     return Parsed(body=Compact(undo=True) if rest == "undo" else Compact(focus=rest))
 
 
-def _rollback(rest: str) -> Parsed:
-    words = rest.split()
-    if not words:
-        return Parsed(text="Name a checkpoint: /rollback ID. /checkpoints lists them.")
-    mode = words[1] if len(words) > 1 else "both"
-    for known in ("files", "conversation", "both"):
-        if mode == known:
-            return Parsed(body=Rollback(checkpoint_id=words[0], mode=known))
-    return Parsed(text="The mode is one of files, conversation, both.")
-
-
 def _setting(key: str) -> Callable[[str], Parsed]:
     def parse(rest: str) -> Parsed:
         if not rest:
-            return _inspect(Subject.SETTINGS, lambda data: _pairs({key: data.get(key, "not set")}))
+            return _inspect(Subject.SETTINGS, lambda data: facts.pairs({key: data.get(key, "not set")}))
         return Parsed(body=Set(key=key, value=rest))
 
     return parse
@@ -127,22 +73,42 @@ def _sandbox(rest: str) -> Parsed:
     return _setting("sandbox")(rest)
 
 
+def _menu(name: str) -> Callable[[str], Parsed]:
+    return lambda rest: Parsed(menu=name, rest=rest)
+
+
+def _about(name: str) -> Callable[[str], Parsed]:
+    return lambda rest: Parsed(about=name, rest=rest)
+
+
+def _stop(rest: str) -> Parsed:
+    return Parsed(body=TerminalInput(terminal=rest, signal="TERM") if rest else Interrupt())
+
+
 def _help(_: str) -> Parsed:
-    lines = [f"{slash.usage:<28} {slash.does}" for slash in COMMANDS.values()]
-    lines += ["", "A line typed while work runs is a steer. Ctrl+C interrupts; Ctrl+D leaves."]
+    lines = [f"{slash.usage}: {slash.does}" for slash in COMMANDS.values()]
+    lines += [
+        "",
+        "!COMMAND runs a command, !!COMMAND keeps it from the model.",
+        "A line typed while work runs is a steer, /queue TEXT waits for the next turn.",
+        "An empty line goes on with a paused run. Ctrl+C interrupts, twice leaves; Ctrl+D leaves.",
+    ]
     return Parsed(text="\n".join(lines))
 
 
 def _diff(rest: str) -> Parsed:
-    return _inspect(
-        Subject.DIFF, _plain_text, **{rest: "1"} if rest in ("session", "turn") else {"turn": "1"}
-    )
+    if rest in ("", "turn", "session"):
+        return _inspect(Subject.DIFF, facts.text, **{rest or "turn": "1"})
+    return _inspect(Subject.DIFF, facts.text, checkpoint=rest)
 
 
 COMMANDS: Mapping[str, Slash] = {
     "help": Slash(usage="/help", does="this list", parse=_help),
-    "status": Slash(
-        usage="/status", does="settings in force", parse=lambda _: _inspect(Subject.SETTINGS, _pairs)
+    "status": Slash(usage="/status", does="this session in a few lines", parse=_about("status")),
+    "settings": Slash(
+        usage="/settings",
+        does="every setting and where it is from",
+        parse=lambda _: _inspect(Subject.SETTINGS, facts.pairs),
     ),
     "queue": Slash(
         usage="/queue TEXT",
@@ -159,42 +125,44 @@ COMMANDS: Mapping[str, Slash] = {
         does="take a pending message back",
         parse=lambda rest: Parsed(body=EditPending(input_id=rest, text=None)),
     ),
-    "stop": Slash(usage="/stop", does="interrupt", parse=lambda _: Parsed(body=Interrupt())),
-    "diff": Slash(usage="/diff [turn|session]", does="what changed", parse=_diff),
+    "stop": Slash(usage="/stop [TERMINAL]", does="interrupt, or end a terminal", parse=_stop),
+    "diff": Slash(usage="/diff [turn|session|ID]", does="what changed", parse=_diff),
+    "plan": Slash(usage="/plan", does="the plan again", parse=_about("plan")),
     "checkpoints": Slash(
         usage="/checkpoints",
         does="list what can be gone back to",
-        parse=lambda _: _inspect(Subject.CHECKPOINTS, _checkpoints),
-    ),
-    "preview": Slash(
-        usage="/preview ID",
-        does="what a rollback would change",
-        parse=lambda rest: _inspect(Subject.ROLLBACK_PLAN, _plan, id=rest),
+        parse=lambda _: _inspect(Subject.CHECKPOINTS, facts.checkpoints),
     ),
     "rollback": Slash(
-        usage="/rollback ID [files|conversation|both]", does="go back to before that point", parse=_rollback
+        usage="/rollback [ID] [files|conversation|both]",
+        does="go back to before that point, with preview",
+        parse=_menu("rollback"),
     ),
-    "redo": Slash(usage="/redo", does="undo the last rollback", parse=lambda _: Parsed(body=Redo())),
+    "rewind": Slash(usage="/rewind", does="the same", parse=_menu("rollback")),
+    "redo": Slash(usage="/redo", does="undo the last rollback, with preview", parse=_menu("redo")),
     "compact": Slash(
         usage="/compact [FOCUS|undo]",
         does="make room in the window, or take the last time back",
         parse=_compact,
     ),
     "context": Slash(
-        usage="/context", does="what fills the window", parse=lambda _: _inspect(Subject.CONTEXT, _pairs)
+        usage="/context", does="what fills the window", parse=lambda _: _inspect(Subject.CONTEXT, facts.pairs)
     ),
-    "cost": Slash(usage="/cost", does="tokens and cost", parse=lambda _: _inspect(Subject.COST, _costs)),
+    "cost": Slash(usage="/cost", does="tokens and cost", parse=lambda _: _inspect(Subject.COST, facts.costs)),
     "approvals": Slash(
         usage="/approvals [MODE|remove ID]", does="list, set or remove approvals", parse=_approvals
     ),
     "sandbox": Slash(usage="/sandbox [MODE|add PATH]", does="what commands may touch", parse=_sandbox),
-    "model": Slash(usage="/model [NAME]", does="the model in use", parse=_setting("model")),
+    "model": Slash(usage="/model [NAME]", does="choose the model", parse=_menu("model")),
     "effort": Slash(usage="/effort [LEVEL]", does="reasoning effort", parse=_setting("effort")),
     "rename": Slash(usage="/rename TITLE", does="name the session", parse=_setting("title")),
-    "ps": Slash(usage="/ps", does="live terminals", parse=lambda _: _inspect(Subject.TERMINALS, _pairs)),
-    "sessions": Slash(
-        usage="/sessions", does="stored sessions", parse=lambda _: _inspect(Subject.SESSIONS, _pairs)
-    ),
+    "ps": Slash(usage="/ps", does="terminals", parse=lambda _: _inspect(Subject.TERMINALS, facts.terminals)),
+    "resume": Slash(usage="/resume [ID]", does="another session", parse=_menu("resume")),
+    "sessions": Slash(usage="/sessions", does="the same", parse=_menu("resume")),
+    "fork": Slash(usage="/fork", does="continue a copy of this session", parse=_menu("fork")),
+    "new": Slash(usage="/new", does="leave this session for an empty one", parse=_menu("new")),
+    "export": Slash(usage="/export [FILE]", does="the session as a text file", parse=_menu("export")),
+    "doctor": Slash(usage="/doctor", does="check everything in detail", parse=_about("doctor")),
     "quit": Slash(usage="/quit", does="leave; the session is kept", parse=lambda _: Parsed(leave=True)),
 }
 

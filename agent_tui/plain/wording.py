@@ -3,6 +3,7 @@
 No glyphs, no colour, nothing that moves. `Narrator` remembers only what a sentence needs.
 """
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -119,6 +120,11 @@ class Narrator:
             case CallStarted():
                 tool, target = self.shown.get(body.call_id, ("", ""))
                 return [f"Running: {visible(target, strict=True)}"] if tool == "exec_command" else []
+            case ApprovalDecided(edited=edited) if edited and body.call_id in self.shown:
+                tool, target = self.shown[body.call_id]
+                if tool == "exec_command":
+                    self.shown[body.call_id] = (tool, edited_command(edited))
+                    return [f"Edited by you. The model asked for: {one_line(target, strict=True)}"]
             case CallOutput():
                 lines = self.output_lines.get(body.call_id, 0)
                 self.output_lines[body.call_id] = lines + body.text.count("\n")
@@ -151,6 +157,10 @@ class Narrator:
     def _call_ended(self, body: CallEnded) -> list[str]:
         _, target = self.shown.pop(body.call_id, ("", body.tool))
         self.output_lines.pop(body.call_id, None)
+        if body.tool == "update_plan" and body.outcome.status is OutcomeStatus.SUCCEEDED:
+            return []  # the plan itself was said
+        if body.outcome.status is OutcomeStatus.INVALID:
+            return [f"Invalid: {one_line(body.tool, strict=True)}, {one_line(body.outcome.text.strip())}"]
         lines = [_headline(body, visible(target, strict=True))]
         if body.outcome.status in (OutcomeStatus.FAILED, OutcomeStatus.TIMED_OUT):
             tail = visible(body.outcome.text).rstrip().splitlines()[-LAST_LINES:]
@@ -200,6 +210,15 @@ class Narrator:
         return lines
 
 
+def edited_command(edited: str) -> str:
+    """The command of edited arguments, which may be the command itself."""
+    try:
+        data = json.loads(edited)
+    except (ValueError, RecursionError):
+        return edited
+    return str(data["cmd"]) if isinstance(data, dict) and "cmd" in data else edited
+
+
 def _headline(body: CallEnded, target: str) -> str:
     outcome = body.outcome
     if body.tool == "apply_patch" and outcome.status is OutcomeStatus.SUCCEEDED:
@@ -211,7 +230,8 @@ def _headline(body: CallEnded, target: str) -> str:
     facts = [target, *_ending(outcome)]
     if body.tool in ("exec_command", "write_stdin"):
         facts.append(seconds(body.duration_s))
-    return f"{word}: {', '.join(facts)}."
+    sentence = f"{word}: {', '.join(facts)}"
+    return sentence if sentence.endswith(("?", "!", ".")) else sentence + "."
 
 
 def _ending(outcome: Outcome) -> list[str]:

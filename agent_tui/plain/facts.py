@@ -1,0 +1,148 @@
+"""What was inspected, in words: settings, costs, checkpoints, sessions, terminals, a rollback."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agent_tui.plain.wording import count
+from agent_tui.safe_text import one_line, visible
+
+_PHASES = {
+    "turn_start": "before your message {}",
+    "before_call": "before {}",
+    "after_call": "after {}",
+    "turn_end": "at the end of a turn",
+    "before_rollback": "before a rollback",
+    "after_rollback": "after a rollback",
+}
+_ACTIONS = {"write": "Change", "create": "Create", "delete": "Delete", "mode": "Change the mode of"}
+
+
+def text(data: Any) -> list[str]:
+    """Text as it is, such as a diff."""
+    return visible(str(data)).splitlines() or ["Nothing changed."]
+
+
+def pairs(data: Any) -> list[str]:
+    """One line for each fact; settings with the layer they are from."""
+    if not isinstance(data, Mapping):
+        return [_entry(entry) for entry in data] or ["Nothing."]
+    return [f"{one_line(str(key))}: {_value(value)}" for key, value in data.items()] or ["Nothing."]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping) and set(value) == {"value", "origin"}:
+        return f"{one_line(str(value['value']))}, from {one_line(str(value['origin']))}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else one_line(str(value))
+
+
+def _entry(entry: Any) -> str:
+    if isinstance(entry, Mapping):
+        return ", ".join(f"{one_line(str(key))} {one_line(str(value))}" for key, value in entry.items())
+    return one_line(str(entry))
+
+
+def costs(data: Any) -> list[str]:
+    """One line for the turn, its newest run, the session, and each model."""
+    scopes = {**data, **{f"model {name}": tally for name, tally in data["models"].items()}}
+    return [f"{one_line(name)}: {_tally(scopes[name])}" for name in scopes if name != "models"]
+
+
+def _tally(tally: Mapping[str, Any]) -> str:
+    cost = "price unknown" if tally["cost_usd"] is None else f"{tally['cost_usd']:.4f} dollars"
+    return (
+        f"{tally['requests']} requests, {tally['input_tokens']:,} tokens in ("
+        f"{tally['cache_read_tokens']:,} read from a cache, "
+        f"{tally['cache_write_tokens']:,} written to one), "
+        f"{tally['output_tokens']:,} out, {cost}"
+    )
+
+
+def checkpoints(data: Any) -> list[str]:
+    """One line each, newest first."""
+    return [checkpoint(found) for found in data] or [
+        "No checkpoints yet. One is taken before the first change."
+    ]
+
+
+def checkpoint(found: Mapping[str, Any]) -> str:
+    """`7f3a/17, 13:51: before make, 2 files changed since`."""
+    cause = found["cause"]
+    said = one_line(str(cause["summary"] or ""), strict=True)
+    words = _PHASES.get(str(cause["phase"]), "before {}").format(said).strip()
+    at = time.strftime("%H:%M", time.localtime(float(found["created_at"])))
+    changes = found.get("after") or ()
+    since = f", {count(len(changes), 'file')} changed after it" if changes else ""
+    return f"{found['id']}, {at}: {words}{since}"
+
+
+def plan(data: Any) -> list[str]:
+    """Every path of a rollback; conflicts first."""
+    lines = [
+        f"  Conflict: {one_line(found['path'], strict=True)}, {one_line(found['reason'])}; kept as yours"
+        for found in data["conflicts"]
+    ]
+    for step in data["operations"]:
+        detail = f", {one_line(step['detail'])}" if step.get("detail") else ""
+        word = _ACTIONS.get(step["action"], str(step["action"]).capitalize())
+        lines.append(f"  {word}: {one_line(step['path'], strict=True)}{detail}")
+    lines += [
+        f"  Stays: {one_line(path, strict=True)}, not made by the agent" for path in data.get("kept", ())
+    ]
+    lines += [
+        f"  Not covered by undo: {one_line(found['path'], strict=True)}, {one_line(found['reason'])}"
+        for found in data.get("uncovered", ())
+    ]
+    return lines or ["  No file would change."]
+
+
+def session(found: Mapping[str, Any], here: str) -> str:
+    """`7f3a: make empty input safe, 23 messages, today`."""
+    facts = [
+        one_line(str(found.get("title") or "no message")),
+        count(int(found.get("turns") or 0), "message"),
+    ]
+    at = float(found.get("updated_at") or 0)
+    facts.append(time.strftime("%d %b %H:%M", time.localtime(at)))
+    if found.get("id") == here:
+        facts.append("this session")
+    elif found.get("live"):
+        facts.append("open in another terminal")
+    elif found.get("ended"):
+        facts.append(one_line(str(found["ended"])))
+    return f"{one_line(str(found.get('id')))}: {', '.join(facts)}"
+
+
+def terminals(data: Any) -> list[str]:
+    """State, command and newest line of each."""
+    lines = []
+    for found in data:
+        tail = one_line(str(found.get("tail", "")).rstrip().rpartition("\n")[2])
+        said = f" Last line: {tail}" if tail else ""
+        command = one_line(str(found["command"]), strict=True)
+        lines.append(f"{one_line(str(found['id']))}, {found['state']}: {command}.{said}")
+    return lines or ["No terminals. Commands that outlive their call appear here."]
+
+
+def grants(data: Any) -> list[str]:
+    """What is allowed without asking; the ids are for `/approvals remove ID`."""
+    lines = [
+        f"{one_line(str(found['id']))}: {one_line(str(found.get('rule', '')), strict=True)}, {found['scope']}"
+        for found in data
+    ]
+    return lines or ["Nothing is allowed beyond the approval mode."]
+
+
+def offer(found: Mapping[str, Any]) -> str:
+    """`openai/gpt-5.1: 272,000 tokens, OPENAI_API_KEY`."""
+    facts = [one_line(str(found.get("where") or ""))]
+    if found.get("context_window"):
+        facts.insert(0, f"{found['context_window']:,} tokens")
+    if found.get("price_input") is not None and found.get("price_output") is not None:
+        facts.append(f"{found['price_input']:g} and {found['price_output']:g} dollars per million in and out")
+    return f"{one_line(str(found['name']), strict=True)}: {', '.join(fact for fact in facts if fact)}"
+
+
+def numbered(lines: Sequence[str]) -> list[str]:
+    """A list to choose from."""
+    return [f"  {number}. {line}" for number, line in enumerate(lines, 1)]

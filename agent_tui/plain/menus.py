@@ -1,0 +1,215 @@
+"""Commands that ask on: go back with a preview, another session, another model, the session as a file."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from agent_tui.engine.commands import CommandBody, Redo, Rollback, Set, Subject
+from agent_tui.engine.events import InputAccepted, InputDelivered
+from agent_tui.plain import facts
+from agent_tui.plain.standing import Standing
+from agent_tui.plain.wording import Narrator
+from agent_tui.safe_text import one_line
+
+MOST_SHOWN = 20  # entries of a numbered list
+
+Mode = Literal["files", "conversation", "both"]
+_MODES: dict[Mode, str] = {
+    "both": "Roll back files and conversation",
+    "files": "Roll back files only",
+    "conversation": "Roll back the conversation only",
+}
+
+
+class Terms(Protocol):
+    """What a menu needs of the line-mode interface."""
+
+    standing: Standing
+
+    def say(self, *lines: str) -> None:
+        """Print lines."""
+
+    def send(self, body: CommandBody) -> None:
+        """To the engine."""
+
+    async def ask(self, prompt: str) -> str | None:
+        """One line; None when the person turned away from it."""
+
+    async def facts(self, subject: Subject, **args: str) -> Any | None:
+        """What an `Inspect` gives; None after its refusal was printed."""
+
+
+class Menus:
+    """One method for each; `next_arguments` is what `agent-tui` is started with after this session."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+        self._standing = terms.standing
+        self._config = terms.standing.config
+        self.next_arguments: list[str] | None = None
+
+    async def run(self, name: str, rest: str) -> bool:
+        """Run the menu of that name; False when the session is to be left."""
+        await {
+            "rollback": self._rollback,
+            "redo": self._redo,
+            "resume": self._resume,
+            "fork": self._fork,
+            "new": self._new,
+            "model": self._model,
+            "export": self._export,
+        }[name](rest)
+        return self.next_arguments is None
+
+    async def _chosen(self, lines: Sequence[str], prompt: str) -> int | None:
+        """Index of the chosen line; an empty line chooses none."""
+        self._terms.say(*facts.numbered(lines))
+        while True:
+            typed = await self._terms.ask(f"{prompt}, 1 to {len(lines)}, or nothing> ")
+            if typed is None or not typed.strip():
+                return None
+            if typed.strip().isdigit() and 1 <= int(typed) <= len(lines):
+                return int(typed) - 1
+            self._terms.say(f"Type a number from 1 to {len(lines)}, or nothing.")
+
+    # --- going back ----------------------------------------------------------------------------
+
+    async def _rollback(self, rest: str) -> None:
+        target, _, wanted = rest.partition(" ")
+        if wanted and wanted not in _MODES:
+            self._terms.say("The mode is one of files, conversation, both.")
+            return
+        if not target:
+            target = await self._point() or ""
+        data = await self._terms.facts(Subject.ROLLBACK_PLAN, id=target) if target else None
+        if data is None:
+            return
+        self._terms.say(f"Rollback to before {one_line(target, strict=True)}:", *facts.plan(data))
+        modes: list[Mode] = [mode for mode in _MODES if wanted in ("", mode)]
+        labels = [_MODES[mode] for mode in modes]
+        if data["conflicts"] and "files" in modes:
+            labels.append("Roll back files, and take the checkpoint's version of every conflict")
+        at = await self._chosen(labels, "roll back")
+        if at is None:
+            self._terms.say("Nothing was changed.")
+        elif at == len(modes):
+            self._terms.send(Rollback(checkpoint_id=target, mode="files", default_choice="take"))
+        else:
+            self._terms.send(Rollback(checkpoint_id=target, mode=modes[at]))
+
+    async def _point(self) -> str | None:
+        found = await self._terms.facts(Subject.CHECKPOINTS)
+        if not found:
+            self._terms.say(*(facts.checkpoints(found) if found is not None else ()))
+            return None
+        shown = list(found)[:MOST_SHOWN]
+        at = await self._chosen([facts.checkpoint(each) for each in shown], "go back to")
+        return None if at is None else str(shown[at]["id"])
+
+    async def _redo(self, _: str) -> None:
+        last = self._standing.last_rollback
+        if last is None:
+            self._terms.say("Nothing to redo.")
+            return
+        if last.files is not None:
+            data = await self._terms.facts(Subject.ROLLBACK_PLAN, id=last.files.undo)
+            if data is None:
+                return
+            self._terms.say("Redo:", *facts.plan(data))
+        if await self._chosen(["Redo it"], "redo") is not None:
+            self._terms.send(Redo())
+
+    # --- other sessions ------------------------------------------------------------------------
+
+    async def _resume(self, rest: str) -> None:
+        if rest:
+            self.next_arguments = ["resume", rest, *self._guards()]
+            return
+        here = str(self._config.workspace)
+        found = [
+            each
+            for each in await self._terms.facts(Subject.SESSIONS) or ()
+            if str(each.get("workspace", here)) == here and each.get("id") != self._standing.session_id
+        ]
+        if not found:
+            self._terms.say("No other session here yet.")
+            return
+        found.sort(key=lambda each: -float(each.get("updated_at") or 0))
+        shown = found[:MOST_SHOWN]
+        at = await self._chosen([facts.session(each, self._standing.session_id) for each in shown], "resume")
+        if at is not None:
+            self.next_arguments = ["resume", str(shown[at]["id"]), *self._guards()]
+
+    async def _fork(self, _: str) -> None:
+        self.next_arguments = ["resume", self._standing.session_id, "--fork", *self._guards()]
+
+    async def _new(self, _: str) -> None:
+        name, (first, address) = self._standing.model, self._standing.address
+        model = ["-m", name] if name else []
+        if address and first.partition("/")[0] == name.partition("/")[0]:
+            model += ["--base-url", address]
+        self.next_arguments = [*model, *self._guards()]
+
+    def _guards(self) -> list[str]:
+        """What guards the machine stays as this start was told; line mode stays line mode."""
+        config = self._config
+        roots = [word for root in config.extra_roots for word in ("--add-dir", str(root))]
+        network = ["--network"] if config.network else []
+        return ["--plain", "-s", config.sandbox.value, "-a", config.approval.value, *network, *roots]
+
+    # --- the rest ------------------------------------------------------------------------------
+
+    async def _model(self, rest: str) -> None:
+        if rest:
+            self._terms.send(Set(key="model", value=rest))
+            return
+        self._terms.say(f"Model: {one_line(self._standing.model, strict=True) or 'none'}.")
+        found: Sequence[Mapping[str, Any]] = await self._terms.facts(Subject.MODELS) or ()
+        if not found:
+            self._terms.say("Name another one: /model PROVIDER/MODEL")
+            return
+        at = await self._chosen([facts.offer(each) for each in found], "use")
+        if at is not None:
+            self._terms.send(Set(key="model", value=str(found[at]["name"])))
+
+    async def _export(self, rest: str) -> None:
+        """The session in the words of line mode; never over a file that exists."""
+        stored = await self._terms.facts(Subject.TRANSCRIPT, after="0")
+        if stored is None:
+            return
+        file = self._config.workspace / (rest or f"agent-tui-{self._standing.session_id}.txt")
+        name = one_line(str(file), strict=True)
+        failure = _written(file, spoken(stored))
+        self._terms.say(f"{name} cannot be written: {failure}." if failure else f"The session is in {name}.")
+
+
+def _written(file: Path, lines: Sequence[str]) -> str:
+    """Write a file that does not exist yet; why not, where it cannot be."""
+    try:
+        with file.open("x", encoding="utf-8", errors="replace") as out:
+            out.write("\n".join(lines) + "\n")
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def spoken(stored: Sequence[Any]) -> list[str]:
+    """Stored events as they were printed, the messages of the person among them."""
+    narrator, lines, said = Narrator(), list[str](), dict[str, str]()
+    for event in stored:
+        body = event.body
+        if isinstance(body, InputAccepted):
+            said[body.input_id] = body.text
+        elif isinstance(body, InputDelivered):
+            lines += ["", f"you> {one_line(said.pop(body.input_id, ''))}"]
+        else:
+            lines += narrator.lines(body)
+    return lines
+
+
+def go_on(arguments: Sequence[str], workspace: Path) -> None:
+    """Become the `agent-tui` of the next session; does not return."""
+    os.chdir(workspace)
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "agent_tui", *arguments])

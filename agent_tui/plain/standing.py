@@ -1,0 +1,148 @@
+"""What line mode knows of its session: for `/status`, `/plan`, redo, and the words at the end."""
+
+from dataclasses import dataclass, field, fields, replace
+
+from agent_tui.engine.events import (
+    Body,
+    CallEnded,
+    CallProposed,
+    CheckpointTaken,
+    PlanChanged,
+    RetryScheduled,
+    RolledBack,
+    SessionStarted,
+    SettingChanged,
+    StatusChanged,
+    TaskChanged,
+    TerminalChanged,
+    TurnEnded,
+    TurnStarted,
+)
+from agent_tui.engine.types import Config, TaskStatus
+from agent_tui.plain.wording import count, money
+from agent_tui.safe_text import one_line
+from checkpoints.types import Health, Phase
+
+
+@dataclass(slots=True, kw_only=True)
+class Standing:
+    """Changed by events, read by commands."""
+
+    config: Config
+    session_id: str = ""
+    workspace: str = ""
+    model: str = ""
+    address: tuple[str, str] = ("", "")  # model at the start, and the base URL given with it
+    title: str = ""
+    running: bool = False
+    paused: bool = False
+    waits_to_retry: bool = False
+    plan: PlanChanged | None = None
+    last_rollback: RolledBack | None = None
+    arguments: dict[str, str] = field(default_factory=dict)  # of calls without an outcome
+    _status: StatusChanged = field(default_factory=StatusChanged)
+    _terminals: dict[str, TerminalChanged] = field(default_factory=dict)
+    _changed: dict[str, None] = field(default_factory=dict)
+    _checkpoint: str = ""  # from before the newest turn
+
+    def take(self, body: Body) -> None:
+        """One event."""
+        self.waits_to_retry = isinstance(body, RetryScheduled)
+        match body:
+            case SessionStarted():
+                self.session_id, self.workspace, self.model = body.session_id, body.workspace, body.model
+                self.address = (body.model, body.base_url)
+            case SettingChanged(key="title"):
+                self.title = body.value
+            case StatusChanged():
+                self._take_status(body)
+            case TaskChanged():
+                self.paused = body.status is TaskStatus.PAUSED
+            case TurnStarted():
+                self.running, self.paused, self.last_rollback = True, False, None
+            case TurnEnded():
+                self.running = False
+                self.arguments.clear()
+            case PlanChanged():
+                self.plan = body
+            case RolledBack():
+                self.last_rollback = None if body.redo_of else body
+            case CallProposed():
+                self.arguments[body.call_id] = body.arguments
+            case CallEnded():
+                self.arguments.pop(body.call_id, None)
+                self._changed.update((change.path, None) for change in body.changes)
+            case CheckpointTaken() if body.checkpoint.cause.phase is Phase.TURN_START:
+                self._checkpoint = body.checkpoint.id
+            case TerminalChanged():
+                self._terminals[body.terminal] = body
+            case _:
+                pass
+
+    def _take_status(self, body: StatusChanged) -> None:
+        known = {item.name: getattr(body, item.name) for item in fields(body)}
+        said = {key: value for key, value in known.items() if value is not None}
+        self._status = replace(self._status, **said)
+        self.model = self._status.model or self.model
+
+    @property
+    def live_terminals(self) -> list[TerminalChanged]:
+        """Those whose process is alive."""
+        return [each for each in self._terminals.values() if each.state == "live"]
+
+    def lines(self) -> list[str]:
+        """The facts of the status line, one a line."""
+        status, title = self._status, f", {one_line(self.title)}" if self.title else ""
+        return [
+            f"Session: {self.session_id}{title}.",
+            *self.where(),
+            *self._window(),
+            *([f"Cost: {money(status.cost_usd)}."] if status.cost_usd is not None else []),
+            f"Terminals: {len(self.live_terminals)} live.",
+        ]
+
+    def where(self) -> list[str]:
+        """Directory, model, and what guards the machine."""
+        status = self._status
+        branch = f", branch {one_line(status.branch, strict=True)}" if status.branch else ""
+        effort = status.effort or (self.config.model.effort if self.config.model else "")
+        model = one_line(self.model, strict=True) or "none"
+        return [
+            f"Directory: {one_line(self.workspace, strict=True)}{branch}.",
+            f"Model: {model}{f', effort {effort}' if effort else ''}. Sandbox: {self._sandbox()}.",
+            f"Approvals: {status.approval or self.config.approval}."
+            + (f" Undo: {undo_words(status.undo)}." if status.undo else ""),
+        ]
+
+    def _sandbox(self) -> str:
+        found = self._status.sandbox
+        if found is None:
+            return f"{self.config.sandbox}, network {'on' if self.config.network else 'off'}"
+        if not found.available:
+            return f"not available, each command asks: {found.detail}"
+        return f"{found.mode}, network {'on' if found.network else 'off'}"
+
+    def _window(self) -> list[str]:
+        used, window = self._status.context_used, self._status.context_window
+        window = window or (self.config.model.context_window if self.config.model else 0)
+        return [f"Context: {used or 0:,} of {window:,} tokens."] if window else []
+
+    def farewell(self) -> list[str]:
+        """How to go on; nothing where nothing is kept."""
+        if not self.session_id or self.config.ephemeral:
+            return []
+        changed = f", {count(len(self._changed), 'file')} changed" if self._changed else ""
+        lines = [
+            "",
+            f"agent-tui: session {self.session_id} kept{changed}",
+            f"  continue   agent-tui resume {self.session_id}",
+        ]
+        if self._changed and self._checkpoint:
+            lines.append(f"  take back  agent-tui rollback {self._checkpoint}")
+        return lines
+
+
+def undo_words(undo: Health) -> str:
+    """`ok`, `file tools only`, or why it is off."""
+    words = undo.state.replace("_", " ")
+    return f"{words}, {one_line(undo.detail)}" if undo.detail else words

@@ -1,0 +1,138 @@
+"""Line mode on a real terminal, over the real engine: what is typed, asked, taken back and gone on with."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e import project
+from tests.e2e.project import call
+from tests.model_server.fixture import ModelServer
+from tests.program import Program, command, model_flags
+from tests.tui.emulated import Tty
+
+
+class Terminal:
+    """A session that is typed to; what was printed before a line is not found again."""
+
+    def __init__(self, program: Program, server: ModelServer, *argv: str) -> None:
+        line = [*command(), "--plain", *model_flags("chat", server.base_url()), *argv]
+        self.tty = Tty(line, env=program.environ, cwd=str(program.workspace), columns=100, rows=200)
+
+    def says(self, *texts: str) -> None:
+        for text in texts:
+            self.tty.until(text)
+
+    def type(self, line: str, *texts: str) -> None:
+        """Send one line, and wait for what it leads to."""
+        before = len(self.tty.text.rstrip())
+        self.tty.send(line + "\r")
+        for text in texts:
+            self.tty.until(lambda tty, text=text: text in tty.text[before:])
+        self.tty.settle(0.1)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    program = Program.at(tmp_path)
+    project.make(program)
+    return program
+
+
+@pytest.fixture
+def begin(program: Program, model_server: ModelServer) -> Iterator[Any]:
+    opened: list[Terminal] = []
+
+    def start(*argv: str) -> Terminal:
+        opened.append(Terminal(program, model_server, *argv))
+        opened[-1].says("you>")
+        return opened[-1]
+
+    yield start
+    for terminal in opened:
+        terminal.tty.close()
+
+
+def test_what_is_asked_is_answered_by_numbers(
+    program: Program, model_server: ModelServer, begin: Any
+) -> None:
+    asked = call("request_user_input", question="Which?", options=[{"label": "one"}, {"label": "two"}])
+    plan = call("update_plan", plan=[{"step": "mend it", "status": "in_progress"}])
+    model_server.script(
+        [
+            {"calls": [plan]},
+            {"calls": [call("apply_patch", patch=project.PATCH)]},
+            {"calls": [call("exec_command", cmd="touch a"), call("exec_command", cmd="touch b")]},
+            {"calls": [asked]},
+            {"text": "done it"},
+        ]
+    )
+    it = begin("-a", "untrusted")
+    it.type("mend the test", "Plan:", "1. mend it (now)", "return a + b", "answer 1 to 6>")
+    assert not project.passes(program), "nothing is written before the answer"
+    it.type("1", "Patched: 1 file. Modified calc.py", "touch a", "answer 1 to 7>")
+    assert project.passes(program)
+    it.type("6", "deny, and say>")
+    it.type(
+        "not that one", "Denied: touch a", "The model was told: not that one", "touch b", "answer 1 to 7>"
+    )
+    it.type("3", "Would allow:", "save it>")
+    it.type("no", "answer 1 to 7>")
+    it.type("4", "edit> touch b")
+    it.type(" c", "The model asked for: touch b", "Ran: touch b c", "Which?", "answer 1 to 4>")
+    assert (program.workspace / "c").exists()
+    assert not (program.workspace / "a").exists()
+    it.type("2", "Answer:", "done it", "Done: 5 steps")
+    assert "two" in model_server.requests[-1].body.decode()
+    it.type("/quit")
+    assert it.tty.wait() == 0
+    it.says("kept, 3 files changed", "take back  agent-tui rollback")
+
+
+def test_a_running_command_is_steered_and_interrupted(
+    program: Program, model_server: ModelServer, begin: Any
+) -> None:
+    model_server.script([{"calls": [call("exec_command", cmd="sleep 60")]}, {"text": "as you say"}])
+    it = begin()
+    it.type("wait", "Running: sleep 60")
+    it.type("/queue later", "Queue: taken in the next turn")
+    it.type("do less", "Steer: taken after this call")
+    it.tty.send("\x03")
+    it.says("Not delivered, back in your draft: do less", "Interrupted by you", "you> later\ndo less")
+    it.tty.paste("\nand 1\n/quit")
+    it.says("and 1\n/quit")
+    it.tty.send("\r")
+    it.says("as you say", "Done: 1 step")
+    sent = model_server.requests[-1].json["messages"]
+    assert "later\ndo less\nand 1\n/quit" in str(sent[-1]["content"]).replace("\\n", "\n")
+    it.tty.send("\x04")
+    assert it.tty.wait() == 0
+
+
+def test_it_goes_back_with_a_preview_and_on_in_another_session(
+    program: Program, model_server: ModelServer, begin: Any
+) -> None:
+    model_server.script([{"calls": [call("apply_patch", patch=project.PATCH)]}, {"text": "mended"}])
+    it = begin()
+    it.type("mend the test", "mended", "Done:")
+    it.type("/status", "Model: compatible/scripted", "Undo: ok", "Terminals: 0 live")
+    it.type("/diff", "+    return a + b")
+    it.type("/checkpoints", "before your message mend the test", "after patch calc.py")
+    it.type("/rollback", "go back to, 1 to")
+    it.type("x", "Type a number")
+    it.type("3", "Change: calc.py", "roll back, 1 to 3")
+    assert project.passes(program), "a preview changes nothing"
+    it.type("2", "Rolled back: 1 file. Modified calc.py")
+    assert not project.passes(program)
+    it.type("/redo", "Redo:", "redo, 1 to 1")
+    it.type("1", "Redone: 1 file")
+    assert project.passes(program)
+    it.type("/export said.txt", "The session is in")
+    assert "you> mend the test" in (program.workspace / "said.txt").read_text()
+    it.type("/new", "agent-tui, plain mode")
+    it.type("/resume", "mend the test", "resume, 1 to 1")
+    it.type("1", "agent-tui, plain mode")
+    it.type("/rolback", "did you mean /rollback?")
+    it.type("/quit", "agent-tui: session")
+    assert it.tty.wait() == 0
