@@ -27,11 +27,29 @@ def _words() -> dict[str, list[str]]:
     return found
 
 
+def _values() -> dict[str, tuple[str, ...]]:
+    """Flag → the fixed values it takes, of all commands together."""
+    from agent_tui.cli.parser import COMMANDS, build
+    from agent_tui.config.options import find
+
+    found: dict[str, tuple[str, ...]] = {}
+    for name in ("", *COMMANDS):
+        for action in build(name)._actions:
+            option = find((action.dest.removeprefix("setting_"),))
+            values = tuple(map(str, action.choices or (option.choices if option else ())))
+            found |= {flag: values for flag in action.option_strings if values}
+    return found
+
+
 def _bash() -> str:
+    offer = 'COMPREPLY=($(compgen -W "{}" -- "${{COMP_WORDS[COMP_CWORD]}}")); return ;;'
+    values = "".join(f"    {flag}) {offer.format(' '.join(words))}\n" for flag, words in _values().items())
     cases = "".join(f'    {name}) words="{" ".join(words)}" ;;\n' for name, words in _words().items() if name)
     return f"""\
 _agent_tui() {{
   local words="{" ".join(_words()[""])}" word
+  case "${{COMP_WORDS[COMP_CWORD-1]}}" in
+{values}  esac
   for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
     case "$word" in
 {cases}    *) continue ;;
@@ -45,22 +63,27 @@ complete -o default -F _agent_tui agent-tui
 
 
 def _zsh() -> str:
+    values = "".join(
+        f"    {flag}) compadd -- {' '.join(words)}; return ;;\n" for flag, words in _values().items()
+    )
     cases = "".join(
-        f"      {name}) words=({' '.join(words)}) ;;\n" for name, words in _words().items() if name
+        f"      {name}) offered=({' '.join(words)}) ;;\n" for name, words in _words().items() if name
     )
     return f"""\
 #compdef agent-tui
 _agent_tui() {{
-  local -a words_of
-  local word words
-  words=({" ".join(_words()[""])})
-  for word in "${{(@)argv[2,CURRENT-1]}}"; do
+  local -a offered
+  local word
+  case "$words[CURRENT-1]" in
+{values}  esac
+  offered=({" ".join(_words()[""])})
+  for word in "${{(@)words[2,CURRENT-1]}}"; do
     case "$word" in
 {cases}      *) continue ;;
     esac
     break
   done
-  compadd -- $words
+  compadd -- $offered
   _files
 }}
 compdef _agent_tui agent-tui
@@ -73,13 +96,14 @@ def _fish() -> str:
     lines = ["complete -c agent-tui -e"]
     for name, spec in COMMANDS.items():
         lines.append(f"complete -c agent-tui -n __fish_use_subcommand -f -a {name} -d '{spec.summary}'")
+    values = {flag: f" -x -a '{' '.join(words)}'" for flag, words in _values().items()}
     for name, words in _words().items():
         where = f"'__fish_seen_subcommand_from {name}'" if name else "__fish_use_subcommand"
         for word in words:
             if word.startswith("--"):
-                lines.append(f"complete -c agent-tui -n {where} -l {word[2:]}")
+                lines.append(f"complete -c agent-tui -n {where} -l {word[2:]}{values.get(word, '')}")
             elif word.startswith("-"):
-                lines.append(f"complete -c agent-tui -n {where} -s {word[1:]}")
+                lines.append(f"complete -c agent-tui -n {where} -s {word[1:]}{values.get(word, '')}")
             elif name:
                 lines.append(f"complete -c agent-tui -n {where} -f -a {word}")
     return "\n".join(lines) + "\n"

@@ -209,6 +209,9 @@ def test_bash_completes_commands_and_flags(program: Program) -> None:
 
     assert "exec" in offered("agent-tui", "ex")
     assert offered("agent-tui", "exec", "--output-s") == ["--output-schema"]
+    assert offered("agent-tui", "exec", "--sandbox", "w") == ["workspace-write"]
+    assert offered("agent-tui", "sessions", "ex") == ["export"]
+    assert offered("agent-tui", "sessions", "export", "--format", "") == ["jsonl", "markdown", "replay"]
 
 
 def test_a_closed_pipe_ends_quietly(program: Program) -> None:
