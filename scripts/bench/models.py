@@ -7,11 +7,14 @@ to the scripted model server of the tests, on loopback.
 
 import asyncio
 import json
+import os
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,16 +24,21 @@ from agent_tui.models.base import Completed, ModelRequest, TextDelta  # noqa: E4
 from agent_tui.models.router import dialect_of, find_route, open_model  # noqa: E402
 from context.items import CallPart, ModelOrigin, ResponseItem, ResultItem, UserItem  # noqa: E402
 from context.view import ExchangeUnit, UserUnit, View  # noqa: E402
+from tests.e2e.screen import Screen  # noqa: E402
 from tests.model_server.fixture import ModelServer, running_server  # noqa: E402
+from tests.program import Program, model_flags  # noqa: E402
 
-RUNS = 5
+RUNS = 3 if os.environ.get("AGENT_TUI_BENCH_QUICK") else 5
 TOKENS = 1_000
 GAP_S = 0.001  # between tokens, so that each is a read of its own as with a real model
+READING_GAP_S = 0.005  # 200 tokens a second: what a fast model sends to somebody who watches
 SDK_OF = {"chat": "openai", "responses": "openai", "messages": "anthropic"}
 
 FIRST_REQUEST = """
 import sys
+from agent_tui import startup
 from agent_tui.models.transport import preload
+startup.begin()
 dialect, url = sys.argv[1:]
 preload("anthropic" if dialect == "messages" else "openai")
 import asyncio
@@ -41,6 +49,7 @@ from context.view import UserUnit, View
 async def main():
     route = find_route("bench/m", providers={"bench": {"api": dialect, "base_url": url}})
     model = open_model(route)
+    model.prepare()
     view = View(system="s", tools=(), project="", units=(UserUnit(item=UserItem(id="u", text="hi")),))
     async for part in model.stream(ModelRequest(view=view, model="m")):
         pass
@@ -108,6 +117,37 @@ async def microseconds_a_token(server: ModelServer, dialect: str) -> float:
     return spent / TOKENS * 1e6
 
 
+def headless(program: Program, flags: list[str]) -> None:
+    """`agent-tui exec` to its end."""
+    done = program.run("exec", *flags, "go", timeout=60)
+    assert done.code == 0, done.err
+
+
+def interface(program: Program, flags: list[str]) -> None:
+    """The interface in a terminal, to the end of the answer."""
+    with Screen(program, *flags, "go") as screen:
+        screen.shows("● done")
+        screen.type("\x04")
+        assert screen.end() == 0
+
+
+def program_us_a_token(
+    server: ModelServer, front: Callable[[Program, list[str]], None], gap_s: float
+) -> float:
+    """CPU time of the whole program for one token: that of a long answer less that of a short one."""
+    spent: dict[int, list[float]] = {1: [], TOKENS: []}
+    flags = [*model_flags("chat", server.base_url())]
+    for _ in range(RUNS):
+        for tokens, times in spent.items():
+            server.script([{"text": "word " * tokens, "piece": 5, "delay_s": gap_s}])
+            with tempfile.TemporaryDirectory() as directory:
+                before = resource.getrusage(resource.RUSAGE_CHILDREN)
+                front(Program.at(Path(directory)), flags)
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return (statistics.median(spent[TOKENS]) - statistics.median(spent[1])) / TOKENS * 1e6
+
+
 def asked(*units: UserUnit | ExchangeUnit) -> ModelRequest:
     """A request with these units."""
     return ModelRequest(view=View(system="You are.", tools=(), project="", units=units), model="m")
@@ -166,6 +206,11 @@ def main() -> None:
             server.script([{"text": "word " * TOKENS, "piece": 5, "delay_s": GAP_S}])
             cost = asyncio.run(microseconds_a_token(server, dialect))
             report(f"models: CPU a streamed token, {dialect}", cost, "us", floor, "under 150 us")
+        server = ModelServer(port, Path(directory))
+        cost = program_us_a_token(server, headless, GAP_S)
+        report("models: CPU a streamed token, `exec`", cost, "us", floor, "under 300 us")
+        cost = program_us_a_token(server, interface, READING_GAP_S)
+        report("models: CPU a streamed token, interface at 200 a second", cost, "us", floor, "under 2000 us")
     request = long_request(1000)
     floor = min(_dump_ms(request) for _ in range(RUNS))
     for dialect in SDK_OF:
