@@ -55,8 +55,9 @@ class Budget:
     def over(self) -> EndReason | None:
         """The limit that does not allow another request; None: all do."""
         limits, spent = self.limits, self.spent
-        turns = limits.max_turns
-        if turns is not None and (spent.turns >= turns or self.requests >= MAX_REQUESTS_PER_TURN * turns):
+        if limits.max_turns is not None and spent.turns >= limits.max_turns:
+            return EndReason.BUDGET_TURNS
+        if self.requests_left() == 0:
             return EndReason.BUDGET_TURNS
         if (left := self.time_left_s()) is not None and left <= 0:
             return EndReason.BUDGET_TIME
@@ -77,6 +78,11 @@ class Budget:
         if price is None or spent.cost_usd is None:
             return EndReason.COST_UNKNOWN
         return EndReason.BUDGET_COST if spent.cost_usd + price > limits.max_cost_usd else None
+
+    def requests_left(self) -> int | None:
+        """Requests that this run may still send, retries included; None: no limit."""
+        turns = self.limits.max_turns
+        return None if turns is None else max(0, MAX_REQUESTS_PER_TURN * turns - self.requests)
 
     def calls_left(self) -> int | None:
         """Tool calls that may still be reserved; None: no limit."""

@@ -31,6 +31,7 @@ class ModelCall:
     """The request of one step; `text` holds what came, also when it was cut."""
 
     def __init__(self, scope: Scope, step_id: str, time_left_s: Callable[[], float | None]) -> None:
+        self.requests = 0  # sent so far, failed ones included
         self.text = ""
         self.reasoning = ""
         self.reasoning_s = 0.0
@@ -43,17 +44,19 @@ class ModelCall:
         self._time_left_s = time_left_s
 
     async def send(
-        self, request: ModelRequest, woken: asyncio.Event, *, once: bool = False
+        self, request: ModelRequest, woken: asyncio.Event, *, most: int | None = None
     ) -> Completed | ModelError | Steered:
-        """Send, and again after a failure that may pass. Raises StoppedError; `woken` ends a wait
-        early: with messages waiting the request is to be built anew, else it is sent at once."""
+        """Send, and again after a failure that may pass, `most` times in all. Raises StoppedError;
+        `woken` ends a wait early: with messages waiting the request is to be built anew, else it is
+        sent at once."""
+        last = None if most is None else self.requests + most
         while True:
             result = await self._stop.guard(self._attempt(request))
             if isinstance(result, Completed):
                 return result
             self.attempts += 1
             delay = self._delay(result)
-            if delay is None or once:
+            if delay is None or self.requests == last:
                 return result
             scheduled = RetryScheduled(
                 attempt=self.attempts + 1,
@@ -80,6 +83,7 @@ class ModelCall:
         return next((n for n in tries if self._retry(error, n) is None), MAX_ATTEMPTS)
 
     async def _attempt(self, request: ModelRequest) -> Completed | ModelError:
+        self.requests += 1
         self.text = self.reasoning = ""
         self.reasoning_s = 0.0
         left = self._time_left_s()

@@ -57,7 +57,7 @@ class Responder:
         self._compactor = Compactor(scope, self._view)
         self._seen: tuple[tuple[int, str], View] | None = None  # log length and project of the newest view
         self._wake = wake
-        self._requests = 0
+        self._requests = 0  # of this run, retries included
 
     async def ask(self) -> Response | EndReason:
         """One response, or why there is none. Raises StoppedError and RecordsError."""
@@ -69,13 +69,14 @@ class Responder:
         call = ModelCall(self._scope, step_id, self._time_left)
         self._compactor.new_request()
         while True:
+            sent = call.requests
             try:
                 answer = await self._attempt(call)
             except StoppedError:
                 await self._keep_partial(call, step_id)
                 raise
             finally:
-                self._requests += 1
+                self._requests += call.requests - sent
             if isinstance(answer, Steered):
                 await deliver(self._session, step_number(step_id))
             elif isinstance(answer, ModelError) and answer.kind is ErrorKind.CONTEXT_OVERFLOW:
@@ -101,7 +102,7 @@ class Responder:
             tool_choice="none",
             max_output_tokens=max_output_tokens,
         )
-        answer = await call.send(request, self._wake, once=True)
+        answer = await call.send(request, self._wake, most=1)
         return (
             await self._store(answer, call, step_id, run_calls=False)
             if isinstance(answer, Completed)
@@ -135,7 +136,10 @@ class Responder:
         if dear is not None:
             return dear
         self._wake.clear()
-        answer = await call.send(request_of(self._scope, view), self._wake)
+        most = budget_of(self._scope, self._requests).requests_left()
+        if most == 0:
+            return EndReason.BUDGET_TURNS
+        answer = await call.send(request_of(self._scope, view), self._wake, most=most)
         if isinstance(answer, Completed):
             return self._measured(answer, view, tokens)
         return answer
@@ -175,6 +179,8 @@ class Responder:
         left = self._time_left()
         if left is not None and left <= 0:
             return EndReason.BUDGET_TIME
+        if budget_of(self._scope, self._requests).requests_left() == 0:
+            return EndReason.BUDGET_TURNS
         return EndReason.MODEL_REJECTED if error.kind in REJECTED else EndReason.MODEL_UNAVAILABLE
 
     async def _store(

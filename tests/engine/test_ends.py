@@ -1,0 +1,130 @@
+"""How runs end: the table of reasons, the last call after a limit, and limits that are reached midway."""
+
+from pathlib import Path
+
+import pytest
+
+from agent_tui.engine.commands import Continue, Submit
+from agent_tui.engine.events import CallStarted, NoticeRaised, StepStarted, TerminalChanged, TurnEnded
+from agent_tui.engine.grace import ENDS_WITH_GRACE
+from agent_tui.engine.states import TASK_EDGES, task_after
+from agent_tui.engine.types import END_FACTS, Budgets, EndReason, TaskStatus
+from agent_tui.models.base import ErrorKind, ModelError
+from context.items import NoticeItem
+from tests.engine.fakes import calls, engine, failed, last_results, text
+from tests.engine.test_compaction import SMALL, long_output, steps
+from tests.engine.test_limits import hang, read, run_to_end
+from tools.types import CallSink, Invocation, Outcome, OutcomeStatus
+
+CODES = {
+    0: {"completed", "completed_unverified"},
+    1: {"crashed", "model_unavailable", "model_rejected", "internal_error"},
+    3: {
+        "budget_turns",
+        "budget_tools",
+        "budget_time",
+        "budget_tokens",
+        "budget_cost",
+        "cost_unknown",
+        "context_exhausted",
+        "loop_detected",
+    },
+    4: {"approval_unavailable"},
+    5: {"checkpoint_unavailable", "state_unwritable"},
+    6: {"contract_unmet"},
+    130: {"cancelled", "interrupted"},
+}
+
+
+def test_every_reason_has_one_exit_code_one_sentence_and_a_legal_state_of_its_task() -> None:
+    assert set(END_FACTS) == set(EndReason)
+    found = {code: {str(r) for r, facts in END_FACTS.items() if facts.exit_code == code} for code in CODES}
+    assert found == CODES
+    assert len({facts.sentence for facts in END_FACTS.values()}) == len(EndReason)
+    assert all(facts.sentence and not facts.sentence.endswith(".") for facts in END_FACTS.values())
+    assert all(task_after(reason) in TASK_EDGES[TaskStatus.RUNNING] for reason in EndReason)
+
+
+def test_the_last_call_follows_a_limit_but_never_a_cancel_a_cost_or_a_failure_of_the_model() -> None:
+    budgets = {"budget_turns", "budget_tools", "budget_time", "budget_tokens"}
+    assert {str(reason) for reason in ENDS_WITH_GRACE} == budgets | {"loop_detected"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [calls(("read_file", {"path": "/x"})), failed(ModelError(kind=ErrorKind.OVERLOADED, message="busy"))],
+)
+async def test_a_last_call_that_gives_no_text_is_replaced_by_an_account(
+    tmp_path: Path, answer: list[object]
+) -> None:
+    budgets = Budgets(max_turns=1)
+    async with engine(tmp_path, read("/a"), answer, budgets=budgets, interactive=False) as run:
+        ended = await run_to_end(run)
+        assert run.session.fold.owed == {}
+    assert ended.reason is EndReason.BUDGET_TURNS
+    assert ended.text.startswith("The run ended: the turn limit was reached\nChanged files: none")
+    assert len(run.model.requests) == 2 and len(run.toolbox.ran) == 1
+
+
+async def test_retries_are_requests_and_three_for_each_turn_are_the_most(tmp_path: Path) -> None:
+    busy = failed(ModelError(kind=ErrorKind.OVERLOADED, message="busy"))
+    script = [busy, busy, read("/a"), busy, busy, busy]
+    async with engine(
+        tmp_path,
+        *script,
+        text("so far"),
+        budgets=Budgets(max_turns=2),
+        retry=lambda *_: 0.0,
+        interactive=False,
+    ) as run:
+        ended = await run_to_end(run)
+    assert (ended.reason, ended.text) == (EndReason.BUDGET_TURNS, "so far")
+    assert len(run.model.requests) == 3 * 2 + 1
+
+
+async def test_a_command_runs_no_longer_than_the_time_limit(tmp_path: Path) -> None:
+    given: list[float | None] = []
+
+    async def work(invocation: Invocation, sink: CallSink) -> Outcome:
+        given.append(invocation.timeout_s)
+        run.clock.at += invocation.timeout_s or 0
+        return Outcome(status=OutcomeStatus.TIMED_OUT, text="half of it")
+
+    script = calls(("exec_command", {"cmd": "x"}))
+    async with engine(
+        tmp_path, script, text("so far"), budgets=Budgets(timeout_s=100), interactive=False
+    ) as run:
+        run.toolbox.behaviour["exec_command"] = work
+        ended = await run_to_end(run)
+    assert given == [90]  # a tenth is kept for the last call
+    assert (ended.reason, ended.text) == (EndReason.BUDGET_TIME, "so far")
+    assert last_results(run.model.requests[1]) == ["half of it"]
+
+
+async def test_a_request_names_the_epoch_of_its_view(tmp_path: Path) -> None:
+    async with engine(tmp_path, *steps(15), text("done"), info=SMALL) as run:
+        run.toolbox.behaviour["exec_command"] = long_output
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+        epoch = run.session.fold.epoch
+    views = [body.view_id for body in run.bodies(StepStarted)]
+    assert views[0] == "" and views[-1] == epoch != ""
+
+
+async def test_a_terminal_that_was_live_at_a_crash_is_lost_and_the_model_is_told(tmp_path: Path) -> None:
+    async def lives_on(invocation: Invocation, sink: CallSink) -> Outcome:
+        return Outcome(status=OutcomeStatus.YIELDED, text="serving", terminal="t1")
+
+    script = [calls(("exec_command", {"cmd": "serve"})), calls(("read_file", {"path": "/a"}))]
+    async with engine(tmp_path, *script) as run:
+        run.toolbox.behaviour |= {"exec_command": lives_on, "read_file": hang}
+        run.send(Submit(text="go"))
+        await run.wait(CallStarted, count=2)
+        await run.crash()
+    async with engine(tmp_path, text("done"), interactive=False) as again:
+        again.send(Continue())
+        await again.wait(TurnEnded, count=2)
+    assert [(body.terminal, body.state) for body in again.bodies(TerminalChanged)] == [("t1", "lost")]
+    told = [item.text for item in again.session.fold.log if isinstance(item, NoticeItem)]
+    assert [line for line in told if "lost: t1 (serve)" in line] == told[:1]
+    assert again.bodies(NoticeRaised) == []
