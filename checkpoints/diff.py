@@ -2,15 +2,15 @@
 
 import difflib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from checkpoints.coverage import Gap, size_text
 from checkpoints.gitprocess import GitError
 from checkpoints.objects import FOLDER, LINK
 from checkpoints.snapshot import State
-from checkpoints.states import Entry, Pair, Trees, shown
+from checkpoints.states import Entry, Pair, Trees, parents, shown
 from checkpoints.store import DamagedStoreError, Store
-from checkpoints.types import Author, FileChange
+from checkpoints.types import Author, ChangeKind, FileChange
 
 COUNT_FILES = 2000  # above it, lines are not counted and renames not looked for
 RENAME_FILES = 300  # above it, renames show as a file that came and one that went
@@ -26,14 +26,16 @@ def changes(
 ) -> tuple[FileChange, ...]:
     """The changed files, those with lines first, each in the order of their paths; folders show only
     when nothing in them does."""
-    files = {path: pair for path, pair in pairs.items() if _is_shown(path, pair, pairs)}
-    counts, renames = _counted(trees.store, older, newer, files)
+    filled = {above for path in pairs for above in parents(path)}
+    files = {path: pair for path, pair in pairs.items() if _is_shown(path, pair, filled)}
+    is_many = len(files) > COUNT_FILES
+    counts, renames = ({}, {}) if is_many else _counted(trees.store, older, newer, files)
     sources = set(renames.values())
     found = []
     for path in sorted(files):
         if path in sources:
             continue
-        change = _change(trees.store, path, files[path], counts.get(path))
+        change = _change(None if is_many else trees.store, path, files[path], counts.get(path))
         if path in renames:
             old_path = shown(renames[path])
             change = FileChange(
@@ -51,7 +53,7 @@ def _by(change: FileChange, author: Author) -> FileChange:
     )  # fmt: skip
 
 
-def _is_shown(path: bytes, pair: Pair, pairs: Mapping[bytes, Pair]) -> bool:
+def _is_shown(path: bytes, pair: Pair, filled: Collection[bytes]) -> bool:
     """Files always; a folder when its bits changed, or it came or went empty."""
     before, after = pair
     folders = [entry is not None and entry.mode == FOLDER for entry in pair]
@@ -59,25 +61,23 @@ def _is_shown(path: bytes, pair: Pair, pairs: Mapping[bytes, Pair]) -> bool:
         return True
     if all(folders) or (before is not None and after is not None):
         return True
-    prefix = path + b"/"
-    return not any(other.startswith(prefix) for other in pairs)
+    return path not in filled
 
 
-def _change(store: Store, path: bytes, pair: Pair, count: tuple[int, int] | None) -> FileChange:
+def _change(store: Store | None, path: bytes, pair: Pair, count: tuple[int, int] | None) -> FileChange:
+    """One change; without a store no content is looked at."""
     before, after = pair
     added, removed = count if count else (None, None)
+    if before is not None and after is not None and _same_content(before, after):
+        detail = f"mode {before.permissions:03o} → {after.permissions:03o}"
+        return FileChange(path=shown(path), kind="X", detail=detail)
+    detail = _content_detail(store, before, after) if store is not None and count is None else ""
     if before is None or after is None:
         entry = before or after
         assert entry is not None
         name = shown(path) + ("/" if entry.mode == FOLDER else "")
-        detail = _content_detail(store, before, after) if count is None else ""
-        return FileChange(
-            path=name, kind="A" if before is None else "D", added=added, removed=removed, detail=detail
-        )
-    if (before.mode == after.mode and before.oid == after.oid) or _same_content(before, after):
-        detail = f"mode {before.permissions:03o} → {after.permissions:03o}"
-        return FileChange(path=shown(path), kind="X", detail=detail)
-    detail = _content_detail(store, before, after) if count is None else ""
+        kind: ChangeKind = "A" if before is None else "D"
+        return FileChange(path=name, kind=kind, added=added, removed=removed, detail=detail)
     if before.permissions != after.permissions and LINK not in (before.mode, after.mode):
         mode = f"mode {before.permissions:03o} → {after.permissions:03o}"
         detail = f"{detail}, {mode}" if detail else mode
@@ -85,11 +85,9 @@ def _change(store: Store, path: bytes, pair: Pair, count: tuple[int, int] | None
 
 
 def _same_content(before: Entry, after: Entry) -> bool:
-    return (
-        before.oid == after.oid
-        and LINK not in (before.mode, after.mode)
-        and FOLDER not in (before.mode, after.mode)
-    )
+    """Whether only bits differ; links and folders are what they are by their mode."""
+    kinds = {before.mode, after.mode}
+    return before.oid == after.oid and (len(kinds) == 1 or not kinds & {LINK, FOLDER})
 
 
 def _content_detail(store: Store, before: Entry | None, after: Entry | None) -> str:
@@ -145,7 +143,7 @@ def _counted(
 ) -> tuple[dict[bytes, tuple[int, int]], dict[bytes, bytes]]:
     """Lines added and removed by path (binary ones are missing), and new path → old path."""
     with_content = [path for path, pair in files.items() if _has_text(pair)]
-    if not with_content or len(files) > COUNT_FILES:
+    if not with_content:
         return {}, {}
     if store.git is None:
         return _counted_here(store, files, with_content), {}
