@@ -7,7 +7,7 @@ from agent_tui.engine import commands
 from agent_tui.engine.types import InputKind
 from agent_tui.tui import slash, words
 from agent_tui.tui.transcript import render
-from agent_tui.tui.transcript.blocks import Block, Card, Reasoning
+from agent_tui.tui.transcript.blocks import Block, Card, Notice, Reasoning
 from agent_tui.tui.transcript.lines import plain
 
 if TYPE_CHECKING:
@@ -119,6 +119,17 @@ class Acts:
         else:
             self._app.editor.history_older()
 
+    def take_returned(self) -> None:
+        """Messages that came back undelivered: into the editor, in their order, one paragraph each."""
+        app, session = self._app, self._app.session
+        if session.returned:
+            app.editor.add_paragraph("\n\n".join(session.returned))
+            session.returned.clear()
+        if session.given_back:
+            back = words.count(session.given_back, "message")
+            session.given_back = 0
+            app.transcript.add(Notice(text=f"{back} returned to the editor"))
+
     # --- stopping ------------------------------------------------------------------------------
 
     def _escape(self) -> None:
@@ -129,7 +140,7 @@ class Acts:
         if app.session.open_questions:
             app.prompt.dismiss()
             return
-        if app.session.busy:
+        if app.session.busy or app.session.activity == "compacting":
             self._interrupt(force=now - self._interrupted_at < TWICE_S)
             return
         if now - self._escaped_at < TWICE_S and now - self._interrupted_at >= TWICE_S:

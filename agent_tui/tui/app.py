@@ -270,12 +270,14 @@ class AgentApp(App[int], inherit_bindings=False):
             self.transcript.add(block)
         for block in changed:
             self.transcript.changed(block)
-        for text in self.session.returned:
-            self.editor.add_paragraph(text)
-        self.session.returned.clear()
+        self.acts.take_returned()
         if self.session.resumed_at and not self._rebuilt:
             self._rebuilt = True
             self.run_worker(self._show_earlier())
+        if self._welcome is not None and self._welcome.branch != self.session.status.branch:
+            self._welcome.branch = self.session.status.branch
+            self._welcome.touch()
+            self.transcript.changed(self._welcome)
         self.asking.update()
         self.draw_fixed()
         self.notifier.update(self.session, self.clock.wall())
@@ -294,9 +296,13 @@ class AgentApp(App[int], inherit_bindings=False):
         self.draw_fixed()
 
     def _drop_welcome(self) -> None:
-        first = self.transcript.blocks[:1]
-        if first and isinstance(first[0], blocks.Welcome) and len(self.transcript.blocks) == 1:
+        if self._welcome is not None:
             self.transcript.replace_all([])
+
+    @property
+    def _welcome(self) -> blocks.Welcome | None:
+        shown = self.transcript.blocks
+        return shown[0] if len(shown) == 1 and isinstance(shown[0], blocks.Welcome) else None
 
     def draw_fixed(self) -> None:
         """Pending list, activity line and status line."""

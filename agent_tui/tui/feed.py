@@ -43,6 +43,8 @@ class Feed:
         handler = _HANDLERS.get(type(event.body))
         if handler is not None:
             self._at, self._seq = event.at, event.seq
+            if isinstance(event.body, _HEARD):
+                self.state.heard_at = event.at
             handler(self, event.body)
 
     def add(self, block: blocks.Block) -> None:
@@ -156,6 +158,7 @@ class Feed:
             self.state.dropped.discard(body.input_id)
         else:
             self.state.returned.append(body.text)
+            self.state.given_back += body.reason != "taken back"
 
     def _taken(self, input_id: str) -> Pending | None:
         pending = self._kinds.pop(input_id, None)
@@ -429,6 +432,7 @@ _DECIDED = {
     "deny_and_pause": "denied, paused",
 }
 
+_HEARD = (events.StepStarted, events.TextStreamed, events.ReasoningStreamed, events.CallDrafted)
 _HANDLERS: dict[type, Callable[[Feed, Any], None]] = {
     events.SessionStarted: Feed._session_started,
     events.StatusChanged: Feed._status,

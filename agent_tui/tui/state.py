@@ -82,6 +82,7 @@ class State:
     step: int = 0
     turn_started_at: float = 0.0
     activity_at: float = 0.0
+    heard_at: float = 0.0  # of the newest sign of life of the model
     stopping_at: float = 0.0
     retry: Retry | None = None
     running: set[str] = field(default_factory=set)
@@ -101,6 +102,7 @@ class State:
     changed_paths: dict[str, None] = field(default_factory=dict)  # in this session, in order
     answers: dict[str, str] = field(default_factory=dict)  # command → question that it answers
     dropped: set[str] = field(default_factory=set)  # pending ids that were removed, not taken back
+    given_back: int = 0  # of them, those that an end of the run gave back, to be said once
     returned: list[str] = field(default_factory=list)  # texts for the editor, taken by the app
 
     @property

@@ -18,13 +18,22 @@ from textual.widget import Widget
 from agent_tui.tui import paint, palette
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript import render
-from agent_tui.tui.transcript.blocks import Answer, Block
+from agent_tui.tui.transcript.blocks import Answer, Block, Card, Reasoning
 from agent_tui.tui.transcript.growing import Growing
-from agent_tui.tui.transcript.lines import Line, Span
+from agent_tui.tui.transcript.lines import Line, Span, clip, with_right
 from agent_tui.tui.transcript.look import Look
 from agent_tui.tui.transcript.selecting import Selecting
 
 KEPT_BLOCKS = 400  # rendered blocks kept; about ten screens of short blocks each way
+
+
+def _keys_of(block: Block) -> list[str]:
+    """The keys that do something on a picked block."""
+    calls = block.calls if isinstance(block, Card) else []
+    keys = ["d diff"] if any(call.changes for call in calls) else []
+    keys += ["Enter fold"] if isinstance(block, Card | Reasoning) else []
+    back = ["b back to before this"] if any(call.checkpoint_id for call in calls) else []
+    return [*keys, "y copy", *back, "Esc leave"]
 
 
 class Transcript(Widget, can_focus=True):
@@ -151,9 +160,10 @@ class Transcript(Widget, can_focus=True):
 
     def _picked_lines(self, index: int, look: Look) -> list[Line]:
         first, *rest = self._lines(self.blocks[index], replace(look, width=look.width - 2)) or [()]
-        words = "  d diff · Enter fold · y copy · b back to before this · Esc leave"
-        keys = (Span(own_words(words, look.glyphs), "accent"),)
-        return [(Span("> ", "accent"), *first), *rest, keys]
+        words = own_words("  " + " · ".join(_keys_of(self.blocks[index])), look.glyphs)
+        place = Span(f"{index + 1} of {len(self.blocks)}", "muted")
+        keys = with_right((Span(words, "accent"),), (place,), look.width - 1)
+        return [(Span("> ", "accent"), *first), *rest, clip(keys, look.width, look.glyphs.more)]
 
     def update_view(self) -> None:
         """Compute what is on the screen and repaint only the rows that differ."""

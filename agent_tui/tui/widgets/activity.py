@@ -1,5 +1,6 @@
 """The activity line: what happens now (left), the keys that work now (right)."""
 
+import re
 from dataclasses import dataclass
 
 from agent_tui.engine import events
@@ -10,6 +11,7 @@ from agent_tui.tui.transcript.lines import Line, Span, clip, ruled, untrusted, w
 
 HINTS_WIDE, HINTS_SHORT, HINTS_NARROW = 4, 4, 1
 BAR_CELLS = 10
+_STATUS = re.compile(r"\b([45]\d\d)\b")  # of HTTP, in the words of an error
 SILENT_S = 20.0  # a model that sends nothing for this long is said to be waited for
 
 
@@ -115,7 +117,10 @@ def _retry(state: State, moment: Moment) -> str:
     if retry is None:
         return ""
     left = words.clock(max(retry.due_at - moment.now, 0) + 0.5)
-    return f"provider busy · retry {retry.attempt} of {retry.attempts} in {left}"
+    code = _STATUS.search(retry.error)
+    busy = code is None or code[1] in ("429", "503", "529")
+    what = ("provider busy" if busy else "provider down") + (f" ({code[1]})" if code else "")
+    return f"{what} · retry {retry.attempt} of {retry.attempts} in {left}"
 
 
 def _working(state: State, moment: Moment, glyphs: Glyphs) -> str:
@@ -125,12 +130,16 @@ def _working(state: State, moment: Moment, glyphs: Glyphs) -> str:
         verb = f"writing a call of {state.drafting}"
     else:
         verb = state.activity or "thinking"
+    silent = moment.now - state.heard_at if state.heard_at and not state.running else 0.0
+    if silent > SILENT_S:
+        provider = state.status.model.partition("/")[0] or "the model"
+        return f"{_spin(moment, glyphs)} waiting for {provider} · {words.clock(silent)} since the last word"
     parts = [f"{_spin(moment, glyphs)} {verb}"]
     undo = state.status.undo
     if undo is not None and undo.state == "importing" and undo.total_files and not state.running:
         shown = bar(undo.done_files, undo.total_files, glyphs)
-        files = words.count(undo.total_files, "file")
-        parts = [f"{_spin(moment, glyphs)} first checkpoint {shown} of {files}"]
+        done = f"{words.tokens(undo.done_files)} of {words.tokens(undo.total_files)} files"
+        parts = [f"{_spin(moment, glyphs)} first checkpoint {shown} · {done}"]
     if moment.width > 60 and state.step:
         parts.append(f"step {state.step}")
     parts.append(words.clock(moment.now - state.turn_started_at))

@@ -41,6 +41,7 @@ class Editor(PlainTextArea):
         self.pastes = Pastes()
         self.list_keys: frozenset[str] = frozenset()  # keys that an open list takes
         self.captured = False  # every key goes to who asked for it
+        self._chord = False  # Ctrl+X was pressed, which begins one
         self._killed = ""
 
     @property
@@ -69,7 +70,8 @@ class Editor(PlainTextArea):
             event.prevent_default()
             self.post_message(self.Captured(key, event.character))
             return
-        act = self._act_of(key)
+        chord, self._chord = self._chord, key == "ctrl+x"
+        act = "external_editor" if chord and key == "ctrl+e" else self._act_of(key)
         if act:
             event.stop()
             event.prevent_default()
