@@ -77,15 +77,21 @@ class Tty:
         except OSError:
             return False
         self.data += piece
-        self._stream.feed(piece.replace(b"\x1b[>4;1m", b"").replace(b"\x1b[>4m", b""))
+        *asked, rest = piece.split(b"\x1b[6n")
+        for part in asked:
+            self._feed(part)
+            if self._answers:
+                column, row = self.cursor
+                os.write(self._fd, f"\x1b[{row + 1};{column + 1}R".encode())
+        self._feed(rest)
         if self._answers:
             self._answer(piece)
         return bool(piece)
 
+    def _feed(self, piece: bytes) -> None:
+        self._stream.feed(piece.replace(b"\x1b[>4;1m", b"").replace(b"\x1b[>4m", b""))
+
     def _answer(self, piece: bytes) -> None:
-        if b"\x1b[6n" in piece:
-            column, row = self.cursor
-            os.write(self._fd, f"\x1b[{row + 1};{column + 1}R".encode())
         if b"\x1b]11;?" in piece:
             os.write(self._fd, b"\x1b]11;rgb:1414/1616/1a1a\x07")
         if b"\x1b[c" in piece:

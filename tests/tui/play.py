@@ -8,7 +8,7 @@ sys.path[0] = str(ROOT)
 
 from agent_tui.engine import commands  # noqa: E402 - the checkout has to be on the path first
 from agent_tui.tui import entry  # noqa: E402
-from tests.tui import scenes  # noqa: E402
+from tests.tui import gallery, scenes  # noqa: E402
 from tests.tui.fake_engine import FakeEngine, Play  # noqa: E402
 
 
@@ -24,8 +24,8 @@ def answer(body: commands.CommandBody) -> Play:
 
 def main() -> int:
     name, directory = sys.argv[1], Path(sys.argv[2])
-    scene = getattr(scenes, name)() if name != "idle" else []
-    engine = FakeEngine([*scenes.started(), *scene], on=answer)
+    scene = getattr(scenes, name, None) or getattr(gallery, name, list)
+    engine = FakeEngine([*scenes.started(), *scene()], on=answer)
     config = scenes.config(directory, interface=dict(pair.split("=") for pair in sys.argv[3:]))
     try:
         return entry.run(engine.start, config)

@@ -172,7 +172,9 @@ def test_the_guardian_restores_after_kill_9(begin: Starts) -> None:
 
 def test_a_large_paste_is_one_insertion_and_arrives_whole(begin: Starts, tmp_path: Path) -> None:
     tty = begin()
-    text = "".join(f"{number} /quit y n 日本\t\r\n" for number in range(10_000)) + "\x1b[20"
+    line = "/quit y n 日本\t\x1b[2J\x1b]0;t\x07\x1b[A\x1b[200~\x03\x04" + "x" * 60
+    text = "".join(f"{number} {line}\r\n" for number in range(10_000)) + "\x1b[20"
+    assert len(text.encode()) > 1_000_000
     tty.paste(text)
     tty.until("[pasted 10,001 lines]")
     tty.send(" go\r")
@@ -181,6 +183,38 @@ def test_a_large_paste_is_one_insertion_and_arrives_whole(begin: Starts, tmp_pat
     assert tty.wait() == 0
     assert repr(text.replace("\r\n", "\n") + " go") in sent(tmp_path)
     assert sent(tmp_path).count("Submit(") == 1
+
+
+@pytest.mark.parametrize("pause_s", [0.0, 0.03])
+def test_a_sequence_that_comes_in_pieces_is_one_key(begin: Starts, tmp_path: Path, pause_s: float) -> None:
+    tty = begin("command_runs", wait_for="running 1 call")
+    for byte in "\x1b[1;3A":  # Alt+Up, whose first byte alone would interrupt
+        tty.send(byte)
+        tty.pump(pause_s)
+    tty.send("draft")
+    tty.until("draft")
+    tty.signal(signal.SIGTERM)
+    tty.wait()
+    assert "EditPending(input_id='i3'" in sent(tmp_path)
+    assert "Interrupt(" not in sent(tmp_path)
+
+
+def test_hostile_text_sends_nothing_to_the_terminal(begin: Starts) -> None:
+    tty = begin("hostile", "theme=dark", wait_for="waiting for you")
+    tty.settle()
+    ours = tty.data[tty.data.index(b"\x1b[?1049h") :]
+    for bad in (
+        b"\x1b]0;",
+        b"owned\x07",
+        b"\x1b[31m",
+        "\u202e".encode(),
+        "\u2066".encode(),
+        b"\xc2\x9b",
+        b"\x08",
+    ):
+        assert bad not in ours, bad
+    assert "[red]x[/]" in tty.text
+    assert "\\x1b[2J\\x1b]0;owned\\x07" in tty.text
 
 
 @pytest.mark.parametrize("key", ["\n", "\x1b\r", "\x1b[13;2u", "\x1b[27;2;13~", "\\\r"])
