@@ -7,11 +7,13 @@ import stat
 from sandbox.policy import Policy
 from tools.descriptions import description
 from tools.file_kind import image_type, kind_of
+from tools.image_size import image_size
 from tools.paths import open_resolved, place_of, reading_need, shown
 from tools.reads import assess_read, read_in_thread, refused
 from tools.types import Arguments, Assessment, CallSink, Invocation, Outcome, OutcomeStatus, Picture, ToolSpec
 
 MAX_BYTES = 5_000_000  # the smallest limit of the providers for one image
+MAX_SIDE = 8_000  # pixels; likewise
 _PARAMETERS = {
     "type": "object",
     "properties": {"path": {"type": "string", "minLength": 1, "description": "image file"}},
@@ -60,11 +62,19 @@ class ViewImage:
         media_type = image_type(data[:64])
         if not media_type:
             return _failed(f"`{name}` is no PNG, JPEG, GIF or WebP image but {kind_of(data[:512])}")
+        size = image_size(data)
+        if size is None:
+            return _failed(f"`{name}` is a damaged {kind_of(data[:64])}: its header cannot be read")
+        if max(size) > MAX_SIDE:
+            return _failed(
+                f"`{name}` has {size[0]:,}×{size[1]:,} pixels, at most {MAX_SIDE:,} a side can be shown; "
+                "scale it down"
+            )
         picture = Picture(media_type=media_type, data=base64.b64encode(data).decode("ascii"), name=name)
         return Outcome(
             status=OutcomeStatus.SUCCEEDED,
-            text=f"[{name} · {kind_of(data[:64])} · {len(data):,} bytes]",
-            data={"media_type": media_type, "size_bytes": len(data)},
+            text=f"[{name} · {kind_of(data[:64])} · {size[0]:,}×{size[1]:,} pixels · {len(data):,} bytes]",
+            data={"media_type": media_type, "size_bytes": len(data), "width": size[0], "height": size[1]},
             pictures=(picture,),
             total_bytes=len(data),
         )

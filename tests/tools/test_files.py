@@ -2,6 +2,7 @@
 
 import base64
 import os
+import struct
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from tests.tools.room import Room
 from tools.ignoring import Walk
+from tools.image_size import image_size
 from tools.paths import open_resolved, place_of
 from tools.types import CallClass, Grant, OutcomeStatus
 
@@ -192,6 +194,40 @@ async def test_images_reach_a_model_that_can_see(tmp_path: Path) -> None:
     assert "scale it down" in (await seeing.call("view_image", path="huge.png")).text
     missing = await seeing.call("view_image", path="no.png")
     assert missing.status is OutcomeStatus.FAILED
+
+
+def riff(kind: bytes, body: bytes) -> bytes:
+    return b"RIFF\0\0\0\0WEBP" + kind + b"\0\0\0\0" + body
+
+
+HEADERS = {
+    "png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 640, 480),
+    "gif": b"GIF89a" + struct.pack("<HH", 640, 480),
+    "jpeg": b"\xff\xd8\xff\xe0\0\x04ab\xff\xff\xc2\0\x0b\x08" + struct.pack(">HH", 480, 640),
+    "webp lossy": riff(b"VP8 ", b"\0\0\0\x9d\x01\x2a" + struct.pack("<HH", 640 | 1 << 14, 480)),
+    "webp lossless": riff(b"VP8L", b"\x2f" + struct.pack("<I", 639 | 479 << 14)),
+    "webp extended": riff(b"VP8X", bytes(4) + (639).to_bytes(3, "little") + (479).to_bytes(3, "little")),
+}
+
+
+@pytest.mark.parametrize("kind", HEADERS)
+async def test_the_size_of_an_image_is_read_and_a_damaged_one_is_refused(tmp_path: Path, kind: str) -> None:
+    assert image_size(HEADERS[kind]) == (640, 480)
+    for end in range(len(HEADERS[kind])):
+        assert image_size(HEADERS[kind][:end]) is None, "a cut header tells no size"
+    seeing = Room(tmp_path, image_capable=True)
+    seeing.write("good", HEADERS[kind])
+    seeing.write("bad", HEADERS[kind][:-1])
+    assert "640×480 pixels" in (await seeing.call("view_image", path="good")).text
+    refused = await seeing.call("view_image", path="bad")
+    assert refused.status is OutcomeStatus.FAILED
+    assert "is a damaged" in refused.text and not refused.pictures
+
+
+async def test_an_image_of_too_many_pixels_is_refused(tmp_path: Path) -> None:
+    seeing = Room(tmp_path, image_capable=True)
+    seeing.write("wide.gif", b"GIF89a" + struct.pack("<HH", 8_001, 1))
+    assert "8,001×1 pixels, at most 8,000 a side" in (await seeing.call("view_image", path="wide.gif")).text
 
 
 def test_a_model_without_eyes_is_told(room: Room) -> None:
