@@ -24,10 +24,11 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from sandbox import channels as wires
-from sandbox import processes, seccomp, survey
+from sandbox import leftovers, processes, seccomp, shared_network, survey
 from sandbox.bwrap import Fds, arguments
 from sandbox.channels import Channels, add_arguments, add_bwrap_channels, keep_descriptors, open_channels
 from sandbox.environment import build
@@ -228,6 +229,7 @@ async def _start_prepared(
     os.write(channels.release, b"1")
     for place in surveyed(request.policy):
         _renew_survey(place)
+    _sweep_once()
     return running
 
 
@@ -257,6 +259,12 @@ def _outer_words(request: _Request) -> list[str]:
     if not request.policy.network:
         return []
     return [sys.executable, "-I", str(Path(__file__).with_name("scope.py"))]
+
+
+@cache
+def _sweep_once() -> None:
+    for marks in (("--args", _KEEPER), shared_network.MARKS):
+        asyncio.get_running_loop().run_in_executor(None, leftovers.sweep, marks)
 
 
 def _renew_survey(place: Path) -> None:

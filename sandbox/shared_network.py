@@ -25,6 +25,7 @@ _SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/run/current-system
 # bwrap brings loopback up; the shell is the process to take the namespaces from, and ends with us
 _MAKER = ("--unshare-user", "--unshare-net", "--cap-drop", "ALL", "--new-session", "--ro-bind", "/", "/")
 _HOLD = 'echo "$$"; read -r _'
+MARKS = ("--unshare-net", _HOLD)  # by which a maker is known among processes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.leftovers import sweep
 from sandbox.policy import Mode
 from sandbox.probe import ProbeResult
+from sandbox.processes import children, start_ticks
 from tests.sandbox.conftest import Shell, read_until
 from tests.sandbox.worlds import World
 
@@ -220,3 +222,50 @@ def started_for(world: World) -> list[str]:
         except OSError:
             continue
     return found
+
+
+def left_behind(bwrap: str, mark: str) -> int:
+    """A child of bwrap that waits for ever for its parent, which was killed as soon as it had one."""
+    words = [
+        bwrap,
+        "--unshare-user",
+        "--unshare-pid",
+        "--ro-bind",
+        "/",
+        "/",
+        "--",
+        "sh",
+        "-c",
+        "sleep 9",
+        mark,
+    ]
+    for _ in range(50):
+        outer = subprocess.Popen(words)
+        while not (below := children(outer.pid)):
+            assert outer.poll() is None
+        outer.kill()
+        outer.wait()
+        deadline = time.monotonic() + 0.3
+        while time.monotonic() < deadline and not children(below[0]):
+            time.sleep(0.01)
+        if not children(below[0]) and start_ticks(below[0]):
+            return below[0]
+        os.kill(below[0], signal.SIGKILL)  # it was faster
+    raise AssertionError("none was left in 50 tries")
+
+
+async def test_what_a_kill_in_the_middle_of_a_start_leaves_is_taken_away(shell: Shell) -> None:
+    """Its parent is killed right after the fork, as ours would be; one that is in use stays."""
+    mark = f"mark{os.getpid()}"
+    used = await shell.start(f"echo ready; : {mark}; sleep 60")
+    await read_until(used, "ready")
+    left = left_behind(shell.found.bwrap, mark)
+    in_use = [pid for pid in (used.pid, used.root_pid) if start_ticks(pid)]
+    assert sweep(["--unshare-user", mark]) == [], "a start may be in progress"
+    assert sweep(["--unshare-user", mark], older_than_s=0) == [left]
+    keeper = Path(f"/proc/{used.pid}/cmdline").read_bytes().decode().split("\0")
+    assert sweep(keeper[1:-1], older_than_s=0) == []
+    assert [pid for pid in in_use if start_ticks(pid)] == in_use
+    used.kill()
+    await used.ended()
+    used.close()
