@@ -16,7 +16,7 @@ from agent_tui.config.providers import KEY_VARIABLE, provider_table
 from agent_tui.config.trust import Survey, TrustFile, TrustStore, survey
 from agent_tui.engine.types import Config
 from agent_tui.errors import UsageError
-from agent_tui.models.catalog import Provider, find_model, find_provider, provider_names
+from agent_tui.models.catalog import Provider, find_model, readable_providers
 from agent_tui.models.example import EXAMPLE_LOCAL_MODEL, EXAMPLE_MODEL
 from agent_tui.models.local import ListingError, find_local_servers, list_models
 from agent_tui.safe_text import visible
@@ -84,7 +84,7 @@ def ask_for_trust(
 def ask_for_model(asker: Asker, settings: Settings) -> Choice | None:
     """Ask which model; None to quit. Nothing leaves this machine before the answer."""
     table = provider_table(settings)
-    providers = [find_provider(name, table) for name in provider_names(table)]
+    providers = list(readable_providers(table))
     keys = sorted(p.api_key_env for p in providers if p.api_key_env and not p.needs_base_url)
     found = _with_keys(providers)
     for server in asyncio.run(find_local_servers(table)):

@@ -1,0 +1,49 @@
+"""A first start without a model: servers on this machine are found, one is chosen, and it answers."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.screen import Screen
+from tests.model_server.fixture import ModelServer
+from tests.program import Program
+
+CLOSED = "http://127.0.0.1:9/v1"
+
+
+@pytest.fixture
+def program(tmp_path: Path, model_server: ModelServer) -> Program:
+    """The usual ports of local servers stand for those of the test; one of them answers."""
+    program = Program.at(tmp_path)
+    places = {"ollama": CLOSED, "lmstudio": CLOSED, "llamacpp": model_server.base_url(), "vllm": CLOSED}
+    program.config("".join(f'[providers.{name}]\nbase_url = "{url}"\n' for name, url in places.items()))
+    return program
+
+
+def test_a_model_of_a_local_server_is_offered_and_answers(
+    program: Program, model_server: ModelServer
+) -> None:
+    model_server.script([{"text": "local indeed"}], models=["tiny-1", "tiny-2"])
+    with Screen(program) as screen:
+        shown = screen.shows("llamacpp/tiny-1", "llamacpp/tiny-2")
+        assert "ollama/" not in shown and "vllm/" not in shown
+        screen.type("2")
+        screen.shows("ready", "llamacpp/tiny-2")
+        screen.type("who are you\r")
+        screen.shows("local indeed", "● done")
+        screen.leave()
+    assert model_server.requests[0].json["model"] == "tiny-2"
+
+
+def test_the_picker_lists_what_the_server_has_by_then(program: Program, model_server: ModelServer) -> None:
+    model_server.script([{"text": "changed"}], models=["old", "new"])
+    with Screen(program, "-m", "llamacpp/old") as screen:
+        screen.shows("ready")
+        screen.type("/model\r")
+        screen.shows("llamacpp/old", "llamacpp/new", "another")
+        screen.type("\x1b[B\r")
+        screen.shows("llamacpp/new", "ready")
+        screen.type("go\r")
+        screen.shows("changed", "● done")
+        screen.leave()
+    assert model_server.requests[0].json["model"] == "new"
