@@ -129,12 +129,19 @@ def test_a_character_split_at_every_byte_stays_whole() -> None:
     assert cleaned(*(bytes([byte]) for byte in text.encode())) == text
 
 
-def test_a_character_split_over_polls_stays_whole() -> None:
+ODD = "a—中😀👩\u200d👧 e\u0301 \x1b[31mred\x1b[0m \x1b]0;title\x07end".encode()
+
+
+@pytest.mark.parametrize("offset", range(1, len(ODD)))
+def test_characters_and_sequences_split_over_reads_and_polls_stay_whole(offset: int) -> None:
+    text = "a—中😀👩\u200d👧 e\u0301 red end"
+    assert cleaned(ODD[:offset], ODD[offset:]) == text
     made = collector()
-    made.feed(0, "a😀".encode()[:-2])
-    first = whole(made.take(100))
-    made.feed(0, "a😀".encode()[-2:])
-    assert (first, whole(made.take(100))) == ("a", "😀")
+    made.feed(0, ODD[:offset])
+    first = whole(made.take(1_000))
+    made.feed(0, ODD[offset:])
+    made.end(0)
+    assert first + whole(made.take(1_000)) == text
     assert made.invalid == 0
 
 
@@ -154,9 +161,9 @@ def test_genuine_replacement_characters_are_not_counted() -> None:
 
 
 def test_progress_bars_keep_their_last_state() -> None:
-    frames = b"".join(b"\rstep %d/5000 " % step for step in range(1, 5_001))
+    frames = b"".join(b"\rstep %d/10000 " % step for step in range(1, 10_001))
     text = cleaned(frames + b"\n\x1b[31mred\x1b[0m\x1b[2K done\n")
-    assert text == "step 5000/5000 \n    done\n"
+    assert text == "step 10000/10000 \n    done\n"
 
 
 def test_lines_above_can_be_rewritten() -> None:
