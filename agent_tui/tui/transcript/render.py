@@ -11,6 +11,9 @@ from agent_tui.tui.transcript.lines import BLANK, Line, Span, line, untrusted, w
 from agent_tui.tui.transcript.look import Look
 
 _INDENT: Line = (Span("  "),)
+MESSAGE_LINES = 15  # what is longer is a paste (`widgets.pastes`), of which the beginning is enough
+EXPANDED_LINES = 1_000
+LONG_LINE = 1_000  # characters
 
 
 def render(block: blocks.Block, look: Look) -> list[Line]:
@@ -40,11 +43,13 @@ def _user(block: blocks.UserMessage, look: Look) -> list[Line]:
     lead = (Span(look.glyphs.user + " ", "accent"),)
     right = [Span(block.right, "muted")] if block.right else []
     first_room = look.width - (width_of(right) + 1 if right else 0)
-    rows = wrap(untrusted(block.text, "strong"), min(first_room, look.prose), first=lead, rest=_INDENT) or [
-        lead
-    ]
+    text, hidden = _part(block.text, expanded=block.expanded)
+    rows = wrap(untrusted(text, "strong"), min(first_room, look.prose), first=lead, rest=_INDENT) or [lead]
     if right:
         rows[0] = (*rows[0], Span(" " * (look.width - width_of(rows[0]) - width_of(right))), *right)
+    if hidden:
+        more = f"{look.glyphs.more} {words.count(hidden, 'more line')}, Enter on the picked message shows"
+        rows.append((*_INDENT, Span(more, "muted")))
     for image in block.images:
         size = words.size(len(image.data) * 3 // 4)
         rows.append(
@@ -54,6 +59,16 @@ def _user(block: blocks.UserMessage, look: Look) -> list[Line]:
             )
         )
     return rows
+
+
+def _part(text: str, *, expanded: bool) -> tuple[str, int]:
+    """What is shown of a message, and how many lines of it are not: a paste may have a million."""
+    lines = text.split("\n")
+    most = EXPANDED_LINES if expanded else MESSAGE_LINES
+    if len(lines) <= most and len(text) <= most * LONG_LINE:
+        return text, 0
+    shown = "\n".join(line[:LONG_LINE] for line in lines[:most])
+    return shown, max(len(lines) - most, 1)
 
 
 def _reasoning(block: blocks.Reasoning, look: Look) -> list[Line]:
