@@ -5,14 +5,17 @@ mappings, `None`, and unions of dataclasses, which carry the class name under `t
 """
 
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
+
+Read = Callable[[Any], Any]
+_PLAIN = frozenset({bool, int, float, str})
 
 
 class DecodeError(ValueError):
@@ -21,22 +24,32 @@ class DecodeError(ValueError):
 
 def encode(value: Any) -> JsonValue:
     """Give the JSON-ready form of a record; dataclasses become objects with their name in `type`."""
-    if value is None or (isinstance(value, bool | int | float | str) and not isinstance(value, Enum)):
-        return value
+    kind: Any = type(value)
+    if value is None or kind in _PLAIN:
+        return value  # type: ignore[no-any-return]  # one of the plain types
+    names = _field_names(kind)
+    if names is not None:
+        body: dict[str, JsonValue] = {"type": kind.__name__}
+        for name in names:
+            body[name] = encode(getattr(value, name))
+        return body
     if isinstance(value, Enum):
         return str(value.value)
     if isinstance(value, Path):
         return str(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        body: dict[str, JsonValue] = {"type": type(value).__name__}
-        for field in fields(value):
-            body[field.name] = encode(getattr(value, field.name))
-        return body
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
     if isinstance(value, tuple | list | frozenset | set):
         return [encode(item) for item in (sorted(value) if isinstance(value, frozenset | set) else value)]
-    raise TypeError(f"cannot encode {type(value).__name__}")
+    if isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"cannot encode {kind.__name__}")
+
+
+@lru_cache(maxsize=512)
+def _field_names(kind: type) -> tuple[str, ...] | None:
+    """The fields of a dataclass, None for any other type."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
 
 
 def decode(kind: Any, value: JsonValue) -> Any:
@@ -44,38 +57,46 @@ def decode(kind: Any, value: JsonValue) -> Any:
 
     Unknown keys are ignored and missing ones take their default, so newer records stay readable.
     """
-    return _decode(kind, value)
+    return _reader(kind)(value)
 
 
-@lru_cache(maxsize=512)
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
-
-
-def _decode(kind: Any, value: Any) -> Any:
+@lru_cache(maxsize=1024)
+def _reader(kind: Any) -> Read:
+    """How values of a type are read; made once, since a session holds tens of thousands of them."""
     origin = get_origin(kind)
     if kind is Any or kind is object:
-        return value
+        return lambda value: value
     if origin in (Union, types.UnionType):
-        return _decode_union(get_args(kind), value)
+        return _union_reader(get_args(kind))
     if origin is Literal:
-        return _check(value in get_args(kind), kind, value)
+        allowed = get_args(kind)
+        return lambda value: _check(value in allowed, kind, value)
     if origin in (tuple, list, frozenset, set):
-        return _decode_sequence(origin, get_args(kind), value)
+        return _sequence_reader(origin, get_args(kind))
     if origin is not None and issubclass(origin, Mapping):
-        _check(isinstance(value, dict), kind, value)
-        return {key: _decode(get_args(kind)[1], item) for key, item in value.items()}
-    if kind is type(None):
-        return _check(value is None, kind, value)
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return _decode_enum(kind, value)
+        return _mapping_reader(kind)
     if is_dataclass(kind):
-        return _decode_record(kind, value)
+        return _record_reader(kind)
+    return _plain_reader(kind)
+
+
+def _plain_reader(kind: Any) -> Read:
+    if kind is type(None):
+        return lambda value: _check(value is None, kind, value)
+    if issubclass(kind, Enum):
+        return lambda value: _read_enum(kind, value)
     if kind is Path:
-        return Path(_check(isinstance(value, str), kind, value))
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    return _check(isinstance(value, kind) and (kind is bool or not isinstance(value, bool)), kind, value)
+        return lambda value: Path(_check(isinstance(value, str), kind, value))
+    if kind is bool:
+        return lambda value: _check(isinstance(value, bool), kind, value)
+    if kind is float:
+        return _read_float
+    return lambda value: _check(isinstance(value, kind) and not isinstance(value, bool), kind, value)
+
+
+def _read_float(value: Any) -> float:
+    number = isinstance(value, float | int) and not isinstance(value, bool)
+    return float(_check(number, float, value))
 
 
 def _check(fits: bool, kind: Any, value: Any) -> Any:
@@ -84,39 +105,67 @@ def _check(fits: bool, kind: Any, value: Any) -> Any:
     return value
 
 
-def _decode_enum(kind: type[Enum], value: Any) -> Enum:
+def _read_enum(kind: type[Enum], value: Any) -> Enum:
     try:
         return kind(value)
     except ValueError as error:
         raise DecodeError(f"{value!r:.80} is not a {kind.__name__}") from error
 
 
-def _decode_union(members: tuple[Any, ...], value: Any) -> Any:
-    if isinstance(value, dict) and "type" in value:
+def _union_reader(members: tuple[Any, ...]) -> Read:
+    """A record is known by its name; anything else is what reads it first."""
+    records = {str(getattr(member, "__name__", "")): member for member in members if is_dataclass(member)}
+
+    def read(value: Any) -> Any:
+        if value is None and type(None) in members:
+            return None
+        record = records.get(value.get("type", "")) if isinstance(value, dict) else None
+        if record is not None:
+            return _reader(record)(value)
         for member in members:
-            if is_dataclass(member) and getattr(member, "__name__", "") == value["type"]:
-                return _decode_record(member, value)
-    for member in members:
+            try:
+                return _reader(member)(value)
+            except DecodeError:
+                continue
+        raise DecodeError(f"{value!r:.80} fits none of the {len(members)} types expected")
+
+    return read
+
+
+def _sequence_reader(origin: Any, args: tuple[Any, ...]) -> Read:
+    def read(value: Any) -> Any:
+        _check(isinstance(value, list), origin, value)
+        if origin is tuple and not (len(args) == 2 and args[1] is Ellipsis):
+            _check(len(args) == len(value), origin, value)
+            return tuple(_reader(kind)(item) for kind, item in zip(args, value, strict=True))
+        return origin(map(_reader(args[0]), value))
+
+    return read
+
+
+def _mapping_reader(kind: Any) -> Read:
+    item_kind = get_args(kind)[1]
+
+    def read(value: Any) -> Any:
+        _check(isinstance(value, dict), kind, value)
+        item = _reader(item_kind)
+        return {key: item(one) for key, one in value.items()}
+
+    return read
+
+
+def _record_reader(kind: Any) -> Read:
+    @cache
+    def readers() -> dict[str, Read]:  # on first use: a record may hold others of its own type
+        hints = get_type_hints(kind)
+        return {field.name: _reader(hints[field.name]) for field in fields(kind)}
+
+    def read(value: Any) -> Any:
+        _check(isinstance(value, dict) and value.get("type", kind.__name__) == kind.__name__, kind, value)
+        known = readers()
         try:
-            return _decode(member, value)
-        except DecodeError:
-            continue
-    raise DecodeError(f"{value!r:.80} fits none of the {len(members)} types expected")
+            return kind(**{name: known[name](item) for name, item in value.items() if name in known})
+        except TypeError as error:
+            raise DecodeError(f"{kind.__name__}: {error}") from error
 
-
-def _decode_sequence(origin: Any, args: tuple[Any, ...], value: Any) -> Any:
-    _check(isinstance(value, list), origin, value)
-    if origin is tuple and not (len(args) == 2 and args[1] is Ellipsis):
-        _check(len(args) == len(value), origin, value)
-        return tuple(_decode(kind, item) for kind, item in zip(args, value, strict=True))
-    return origin(_decode(args[0], item) for item in value)
-
-
-def _decode_record(kind: Any, value: Any) -> Any:
-    _check(isinstance(value, dict) and value.get("type", kind.__name__) == kind.__name__, kind, value)
-    hints = _hints(kind)
-    known = {field.name for field in fields(kind)}
-    try:
-        return kind(**{name: _decode(hints[name], item) for name, item in value.items() if name in known})
-    except TypeError as error:
-        raise DecodeError(f"{kind.__name__}: {error}") from error
+    return read
