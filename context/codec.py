@@ -114,7 +114,9 @@ def _read_enum(kind: type[Enum], value: Any) -> Enum:
 
 def _union_reader(members: tuple[Any, ...]) -> Read:
     """A record is known by its name; anything else is what reads it first."""
-    records = {str(getattr(member, "__name__", "")): member for member in members if is_dataclass(member)}
+    records: dict[str, Any] = {
+        str(getattr(member, "__name__", "")): member for member in members if is_dataclass(member)
+    }
 
     def read(value: Any) -> Any:
         if value is None and type(None) in members:
