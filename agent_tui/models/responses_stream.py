@@ -22,6 +22,12 @@ _REASONING = (
     "response.reasoning.delta",
 )
 _ARGUMENTS = ("response.function_call_arguments.delta", "response.custom_tool_call_input.delta")
+_WHOLE = {  # what comes in one piece where no delta came before
+    "response.output_text.done": "text",
+    "response.refusal.done": "refusal",
+    "response.function_call_arguments.done": "arguments",
+    "response.custom_tool_call_input.done": "input",
+}
 _ENDS = ("response.completed", "response.incomplete", "response.done")
 
 
@@ -67,6 +73,8 @@ class ResponsesReader:
             yield from self._think(data)
         elif kind in _ARGUMENTS:
             yield from self._arguments(data)
+        elif kind in _WHOLE and not self._output(data).text:
+            yield from self._whole_piece(data, _str(data.get(_WHOLE[kind])))
         elif kind == "response.output_item.added":
             self._output(data).item = _dict(data.get("item"))
         elif kind == "response.output_item.done":
@@ -103,6 +111,13 @@ class ResponsesReader:
         index = sum(1 for other in self._outputs.values() if "name" in other.item) - 1
         name = _str(output.item.get("name"))
         yield CallProgress(index=max(0, index), tool=name, arguments_chars=output.chars)
+
+    def _whole_piece(self, data: dict[str, Any], piece: str) -> Iterator[StreamPart]:
+        output = self._output(data)
+        if "name" in output.item:
+            yield from self._arguments({**data, "delta": piece})
+        else:
+            yield from _into(output, self._text, piece)
 
     def _item_done(self, data: dict[str, Any]) -> Iterator[StreamPart]:
         output = self._output(data)
