@@ -23,7 +23,7 @@ class Growing:
         tail = text[self._offset :]
         blocks = markdown.blocks(tail)
         at = max(len(blocks) - 1, 0)
-        if at and "\n" not in tail[blocks[at].start :]:
+        if at and "\n" not in tail[blocks[at].start :] and not _after_blank(tail[: blocks[at].start]):
             at -= 1  # its first line may yet turn out to go on with the block before: `*` becomes `**bold`
         for block in blocks[:at]:
             self._add(markdown.lines_of(block.tokens, self.look))
@@ -38,3 +38,8 @@ class Growing:
         if self._closed and rows:
             self._closed.append(BLANK)
         self._closed += rows
+
+
+def _after_blank(text: str) -> bool:
+    """Whether a text ends with an empty line, over which no paragraph goes on."""
+    return not text.rstrip(" \t").removesuffix("\n").rpartition("\n")[2].strip()
