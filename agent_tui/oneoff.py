@@ -1,9 +1,12 @@
 """What commands ask of the product without starting a session: its sandbox, its judgement, a request."""
 
 import asyncio
+import os
+import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 
 from agent_tui.bootstrap import NEWEST, Start, open_engine, place_of, with_state
 from agent_tui.config.layers import Settings
@@ -14,21 +17,30 @@ from agent_tui.scratch import scratch
 
 def run_in_sandbox(config: Config, argv: Sequence[str]) -> int:
     """A command in the sandbox of `exec_command`, with our streams; returns its exit status."""
-    from agent_tui.engine.session_policy import session_facts
+    from agent_tui.engine.session_policy import session_policy
     from sandbox.isolation import run_passthrough
 
     with ExitStack() as stack:
         config = with_state(config, stack)
-        policy = session_facts(config, sandbox_available=True).policy
-        return run_passthrough(policy, argv, config.workspace)
+        return run_passthrough(session_policy(config), argv, config.workspace)
 
 
 def classify(config: Config, command_line: str, *, as_text: bool = False) -> dict[str, object] | str:
     """How approvals see a command line, as data or for a person; runs nothing."""
+    from agent_tui.engine.session_policy import session_policy
+    from sandbox.environment import search_path
     from tools.command_line.explain import explain, explain_text
+    from tools.command_line.parts import Setting
 
-    tell = explain_text if as_text else explain
-    return tell(command_line, workspace=config.workspace, cwd=config.workspace, mode=config.sandbox)
+    policy = session_policy(config)
+    setting = Setting(
+        workspace=config.workspace,
+        cwd=config.workspace,
+        mode=config.sandbox,
+        roots=config.extra_roots,
+        resolve=partial(shutil.which, path=search_path(policy, os.environ)),
+    )
+    return (explain_text if as_text else explain)(command_line, setting)
 
 
 def next_request(config: Config, settings: Settings, wanted: str) -> str:

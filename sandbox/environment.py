@@ -71,13 +71,11 @@ def build(
     """The variables for a command of `policy`; with the sandbox off only secrets are removed."""
     if policy.mode is Mode.OFF:
         kept = {name: value for name, value in environ.items() if not is_secret(name, value)}
-        path = environ.get("PATH", _DEFAULT_PATH)
-        path = _with_venv(path, environ.get("VIRTUAL_ENV"), (policy.workspace, *policy.extra_roots))
         fixed = {name: value for name, value in _FIXED.items() if name != "TMPDIR"}
     else:
         kept = {name: value for name, value in environ.items() if _passes(name, value, policy)}
-        path = _clean_path(environ.get("PATH", _DEFAULT_PATH), policy, environ.get("VIRTUAL_ENV"))
         fixed = _FIXED
+    path = search_path(policy, environ)
     return {**kept, **fixed, **_terminal(environ, tty=tty), "PATH": path, "HOME": str(home), "PWD": str(cwd)}
 
 
@@ -105,9 +103,13 @@ def _terminal(environ: Mapping[str, str], *, tty: bool) -> dict[str, str]:
     return chosen | ({"TERM": "xterm-256color"} if tty else {"TERM": "dumb", "NO_COLOR": "1"})
 
 
-def _clean_path(path: str, policy: Policy, virtual_env: str | None) -> str:
-    """Absolute entries outside the writable roots; a virtual environment may lie inside them."""
+def search_path(policy: Policy, environ: Mapping[str, str]) -> str:
+    """Where a command of `policy` finds programs: absolute entries outside the writable roots, but for
+    a virtual environment, which may lie inside them; with the sandbox off everything."""
+    path, virtual_env = environ.get("PATH", _DEFAULT_PATH), environ.get("VIRTUAL_ENV")
     roots = (policy.workspace, *policy.extra_roots, *policy.writable)
+    if policy.mode is Mode.OFF:
+        return _with_venv(path, virtual_env, roots)
     kept: dict[str, None] = {}
     for entry in path.split(":"):
         place = Path(entry)

@@ -2,12 +2,15 @@
 
 import asyncio
 import re
+import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sandbox.environment import search_path
 from sandbox.errors import SandboxError
 from sandbox.policy import Mode, Policy
 from sandbox.probe import ProbeResult
@@ -133,18 +136,20 @@ class ExecCommand:
         """As the parser of command lines sees it."""
         from tools.command_line.assess import assess_command
         from tools.command_line.display import make_visible
+        from tools.command_line.parts import Setting
 
         wanted = Grant(arguments.get("needs", Grant.NONE))
         path = arguments.get("needs_path", "")
-        assessment = assess_command(
-            arguments["cmd"],
+        setting = Setting(
             workspace=policy.workspace,
             cwd=self._cwd(arguments, policy),
             mode=policy.mode,
-            env=arguments.get("env"),
-            wanted=wanted,
-            wanted_detail=str(place_of(path, policy)) if wanted in _NEEDS_PATH else "",
+            roots=policy.extra_roots,
+            env=arguments.get("env", {}),
+            resolve=partial(shutil.which, path=search_path(policy, self._room.environ)),
         )
+        detail = str(place_of(path, policy)) if wanted in _NEEDS_PATH else ""
+        assessment = assess_command(arguments["cmd"], setting, wanted=wanted, wanted_detail=detail)
         if wanted is not Grant.NONE and arguments.get("reason"):
             assessment = replace(
                 assessment, reason=f'{assessment.reason}: "{make_visible(arguments["reason"][:300])}"'

@@ -15,14 +15,15 @@ _Kind = TypeVar("_Kind", bound=StrEnum)
 def session_facts(config: Config, *, sandbox_available: bool) -> Facts:
     """The facts that a session starts with."""
     return Facts(
-        policy=_session_policy(config),
+        policy=session_policy(config),
         approval=config.approval,
         interactive=config.interactive,
         sandbox_available=sandbox_available,
     )
 
 
-def _session_policy(config: Config) -> Policy:
+def session_policy(config: Config) -> Policy:
+    """The sandbox that a configuration asks for."""
     return Policy(
         mode=config.sandbox,
         workspace=config.workspace,

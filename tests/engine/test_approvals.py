@@ -16,6 +16,7 @@ from checkpoints.types import FileChange
 from sandbox.policy import Mode, Policy
 from tools.command_line.assess import assess_command
 from tools.command_line.keys import path_key
+from tools.command_line.parts import Setting
 from tools.types import Assessment, CallClass, Effects, Grant, Outcome, OutcomeStatus
 
 UNTRUSTED, ON_REQUEST, NEVER = ApprovalPolicy.UNTRUSTED, ApprovalPolicy.ON_REQUEST, ApprovalPolicy.NEVER
@@ -54,14 +55,14 @@ class Bench:
 
     def run(self, line: str, *, cwd: Path | None = None, **facts: Any) -> GatedCall:
         policy = self.gate.policy()
-        assessment = assess_command(
-            line,
+        setting = Setting(
             workspace=self.workspace,
             cwd=cwd or self.workspace,
             mode=policy.mode,
+            roots=policy.extra_roots,
             resolve=lambda name: f"/usr/bin/{name}",
-            **facts,
         )
+        assessment = assess_command(line, setting, **facts)
         return GatedCall(
             call_id=f"c{line[:9]}", tool="exec_command", arguments={"cmd": line}, assessment=assessment
         )

@@ -1,36 +1,20 @@
 """What the gate is told of a command line: the surface of this package for `exec_command`."""
 
-import shutil
-from collections.abc import Mapping
-from pathlib import Path
-
-from sandbox.policy import Mode
 from tools.command_line.classify import Classified, classify
-from tools.command_line.parts import Resolve, Setting
+from tools.command_line.parts import Setting
 from tools.types import Assessment, CallClass, Effects, Grant, PathSet
 
 _READS = Effects(reads=PathSet(everything=True), writes=PathSet(), network=False, idempotent=True)
 
 
 def assess_command(
-    command: str,
-    *,
-    workspace: Path,
-    cwd: Path,
-    mode: Mode,
-    env: Mapping[str, str] | None = None,
-    wanted: Grant = Grant.NONE,
-    wanted_detail: str = "",
-    resolve: Resolve = shutil.which,
+    command: str, setting: Setting, *, wanted: Grant = Grant.NONE, wanted_detail: str = ""
 ) -> Assessment:
     """Class, grant, keys and effects of a bash command line; never raises, runs nothing.
 
-    `workspace` and `cwd` are absolute and resolved. `env` holds variables that the model sets for
-    this command. `wanted` is what the model asked for beyond the sandbox (a path, the network, no
-    sandbox), `wanted_detail` its path or host; its reason is the caller's to add. `resolve` finds a
-    program on the search path that the command will have.
+    `wanted` is what the model asked for beyond the sandbox (a path, the network, no sandbox),
+    `wanted_detail` its path or host; its reason is the caller's to add.
     """
-    setting = Setting(workspace=workspace, cwd=cwd, mode=mode, env=env or {}, resolve=resolve)
     found = classify(command, setting)
     return Assessment(
         action="command",
@@ -45,7 +29,7 @@ def assess_command(
         grant_is_automatic=found.grant_is_automatic and wanted is Grant.NONE,
         hard_line=found.hard_line,
         files=found.scripts,
-        cwd=str(cwd),
+        cwd=str(setting.cwd),
     )
 
 

@@ -50,7 +50,7 @@ def classify(command: str, setting: Setting) -> Classified:
         Ground(workspace=setting.workspace, cwd=setting.cwd, boxed=setting.mode is not Mode.OFF),
     )
     reads_only = _is_settled(syntax, setting) and all(part.reads_only for part in parts)
-    is_here = setting.cwd.is_relative_to(setting.workspace)
+    is_here = setting.is_readable(setting.cwd)
     is_auto = (
         reads_only and is_here and not danger and all(part.call_class is CallClass.AUTO for part in parts)
     )
@@ -150,7 +150,7 @@ def _reason(syntax: Syntax, parts: tuple[Part, ...], setting: Setting, grant: Gr
         return f"it has {len(syntax.commands)} sub-commands, more than {MAX_SUBCOMMANDS}"
     if setting.env:
         return f"sets `{min(setting.env)}` for the command"
-    if not setting.cwd.is_relative_to(setting.workspace):
+    if not setting.is_readable(setting.cwd):
         return f"runs outside the workspace: {setting.cwd}"
     if automatic:
         return "commits to git: only known git write commands"

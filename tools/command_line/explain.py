@@ -1,6 +1,5 @@
 """How approvals see a command line, as plain data for `debug classify`; nothing is run."""
 
-from pathlib import Path
 from typing import Any
 
 from sandbox.policy import Mode
@@ -10,16 +9,16 @@ from tools.command_line.parts import Part, Setting
 from tools.types import Grant
 
 
-def explain(command: str, *, workspace: Path, cwd: Path, mode: Mode) -> dict[str, Any]:
+def explain(command: str, setting: Setting) -> dict[str, Any]:
     """JSON-ready: class, reason, grant and its way, hard line, rule keys, and each sub-command."""
-    found = classify(command, Setting(workspace=workspace, cwd=cwd, mode=mode))
+    found = classify(command, setting)
     return {
         "command": command,
         "class": str(found.call_class),
         "reason": found.reason,
         "read_only": found.read_only,
         "grant": None if found.grant is Grant.NONE else str(found.grant),
-        "grant_automatic": found.grant_is_automatic and mode is Mode.WORKSPACE_WRITE,
+        "grant_automatic": found.grant_is_automatic and setting.mode is Mode.WORKSPACE_WRITE,
         "hard_line": found.hard_line,
         "keys": list(found.keys),
         "unknown": list(found.unknown),
@@ -38,12 +37,12 @@ def _part(part: Part) -> dict[str, Any]:
     }
 
 
-def explain_text(command: str, *, workspace: Path, cwd: Path, mode: Mode) -> str:
+def explain_text(command: str, setting: Setting) -> str:
     """The same for a person, a line for each fact; everything untrusted made visible."""
-    found = classify(command, Setting(workspace=workspace, cwd=cwd, mode=mode))
+    found = classify(command, setting)
     lines = [f"class     {found.call_class}", f"why       {make_visible(found.reason)}"]
     if found.grant is not Grant.NONE:
-        lines.append(f"grant     {_grant(found, mode)}")
+        lines.append(f"grant     {_grant(found, setting.mode)}")
     if found.hard_line:
         lines.append("always    a person is asked, in every mode")
     lines.append(f"reads     {'only' if found.read_only else 'and may write'}")

@@ -23,8 +23,13 @@ class Setting:
     workspace: Path
     cwd: Path
     mode: Mode
+    roots: tuple[Path, ...] = ()  # writable beside the workspace, and as readable as it
     env: Mapping[str, str] = field(default_factory=dict)  # set by the model for this command
-    resolve: Resolve = shutil.which  # program name → path, None when there is none
+    resolve: Resolve = shutil.which  # program name → path as the command finds it, None when there is none
+
+    def is_readable(self, place: Path) -> bool:
+        """Whether reading there needs no question."""
+        return any(place.is_relative_to(root) for root in (self.workspace, *self.roots))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +67,7 @@ def _part(command: SimpleCommand, setting: Setting, places: list[Path]) -> Part:
         or ("too many directories to follow" if len(places) >= 64 else "")
     )
     paths = (*(reading.paths if reading else ()), *_read_targets(command))
-    outside = next((word for word in paths if not _is_inside(word, places, setting.workspace)), None)
+    outside = next((word for word in paths if not _is_inside(word, places, setting.is_readable)), None)
     reason = refusal or (f"reads outside the workspace: {outside.text}" if outside else "")
     return Part(
         text=run_words(command),
@@ -111,11 +116,11 @@ def _program_refusal(command: SimpleCommand, setting: Setting) -> str:
         return "" if command.wrap is Wrap.PLAIN and name == "time" else f"`{name}` was not found"
     path = Path(found)
     real = Path(os.path.realpath(path))
-    inside = any(each.is_relative_to(setting.workspace) for each in (path, real)) or not path.is_absolute()
+    inside = setting.is_readable(path) or setting.is_readable(real) or not path.is_absolute()
     return f"`{name}` is a program of the workspace" if inside else ""
 
 
-def _is_inside(word: Word, places: list[Path], workspace: Path) -> bool:
+def _is_inside(word: Word, places: list[Path], is_in: Callable[[Path], bool]) -> bool:
     text = word.text or ""
     if word.tilde or (text.startswith("-") and text != "-"):
         return False
@@ -126,7 +131,7 @@ def _is_inside(word: Word, places: list[Path], workspace: Path) -> bool:
         if ".." in text[first:].split("/"):
             return False
         text = text[: text.rfind("/", 0, first) + 1] or "."
-    return all(Path(os.path.realpath(place / text)).is_relative_to(workspace) for place in places)
+    return all(is_in(Path(os.path.realpath(place / text))) for place in places)
 
 
 def _git_verb(command: SimpleCommand) -> str:
@@ -178,7 +183,11 @@ def _is_lane_target(redirection: Redirection, places: list[Path], setting: Setti
 
 def _is_plain_file(word: Word, places: list[Path], setting: Setting) -> bool:
     """A file of the workspace that is no part of a repository's own directory."""
-    if not word.is_literal or not _is_inside(word, places, setting.workspace):
+
+    def is_here(place: Path) -> bool:
+        return place.is_relative_to(setting.workspace)
+
+    if not word.is_literal or not _is_inside(word, places, is_here):
         return False
     targets = [Path(os.path.realpath(place / (word.text or ""))) for place in places]
     return not any(".git" in (part.lower() for part in target.parts) for target in targets)

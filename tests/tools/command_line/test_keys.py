@@ -10,14 +10,18 @@ from sandbox.policy import Mode
 from tools.command_line.assess import assess_command
 from tools.command_line.explain import explain, explain_text
 from tools.command_line.keys import UNKNOWN_WORD, path_key, quote
+from tools.command_line.parts import Setting
 from tools.types import Assessment, CallClass, Grant
 
 WORKSPACE = Path("/nonexistent/a/w")
+HERE = Setting(workspace=WORKSPACE, cwd=WORKSPACE, mode=Mode.WORKSPACE_WRITE)
 
 
 def assess(line: str, **facts: object) -> Assessment:
+    wishes = {name: facts.pop(name) for name in ("wanted", "wanted_detail") if name in facts}
     values = {"workspace": WORKSPACE, "cwd": WORKSPACE, "mode": Mode.WORKSPACE_WRITE, **facts}
-    return assess_command(line, resolve=lambda name: f"/usr/bin/{name}", **values)  # type: ignore[arg-type]
+    setting = Setting(resolve=lambda name: f"/usr/bin/{name}", **values)  # type: ignore[arg-type]
+    return assess_command(line, setting, **wishes)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -119,26 +123,58 @@ def test_a_wish_of_the_model_is_the_reason() -> None:
 def test_a_program_of_the_workspace_is_not_a_known_one(tmp_path: Path) -> None:
     found = assess_command(
         "ls",
-        workspace=tmp_path,
-        cwd=tmp_path,
-        mode=Mode.WORKSPACE_WRITE,
-        resolve=lambda _: str(tmp_path / "ls"),
+        Setting(
+            workspace=tmp_path,
+            cwd=tmp_path,
+            mode=Mode.WORKSPACE_WRITE,
+            resolve=lambda _: str(tmp_path / "ls"),
+        ),
     )
     assert (found.read_only, found.reason) == (False, "`ls` is a program of the workspace")
     (tmp_path / "link").symlink_to(tmp_path / "evil")
     linked = assess_command(
         "ls",
-        workspace=tmp_path.resolve(),
-        cwd=tmp_path,
-        mode=Mode.WORKSPACE_WRITE,
-        resolve=lambda _: str(tmp_path / "link"),
+        Setting(
+            workspace=tmp_path.resolve(),
+            cwd=tmp_path,
+            mode=Mode.WORKSPACE_WRITE,
+            resolve=lambda _: str(tmp_path / "link"),
+        ),
     )
     assert not linked.read_only
 
 
 def test_a_program_that_is_not_there_is_not_a_known_one() -> None:
-    found = assess_command("ls", workspace=WORKSPACE, cwd=WORKSPACE, mode=Mode.OFF, resolve=lambda _: None)
+    found = assess_command(
+        "ls", Setting(workspace=WORKSPACE, cwd=WORKSPACE, mode=Mode.OFF, resolve=lambda _: None)
+    )
     assert (found.read_only, found.reason) == (False, "`ls` was not found")
+
+
+def test_an_extra_root_is_read_like_the_workspace_but_its_programs_are_not_trusted(tmp_path: Path) -> None:
+    root = tmp_path.resolve() / "lib"
+    (root / "bin").mkdir(parents=True)
+    (root / "out").symlink_to("/etc")
+
+    def read_in(line: str, cwd: Path, found: str = "/usr/bin/x") -> tuple[CallClass, str]:
+        setting = Setting(
+            workspace=WORKSPACE, cwd=cwd, mode=Mode.WORKSPACE_WRITE, roots=(root,), resolve=lambda _: found
+        )
+        judged = assess_command(line, setting)
+        return judged.call_class, judged.reason
+
+    assert read_in(f"cat {root}/a.txt", WORKSPACE) == (CallClass.AUTO, "only reads")
+    assert read_in("grep -r x . && cat a.txt", root) == (CallClass.AUTO, "only reads")
+    assert read_in(f"cat {root}/out/passwd", WORKSPACE)[0] is CallClass.ASK
+    assert read_in(f"cat {root}x/a.txt", WORKSPACE)[0] is CallClass.ASK
+    assert read_in("ls", WORKSPACE, str(root / "bin" / "ls")) == (
+        CallClass.ASK,
+        "`ls` is a program of the workspace",
+    )
+    lane = assess_command(
+        "git commit -m x", Setting(workspace=WORKSPACE, cwd=root, mode=Mode.WORKSPACE_WRITE, roots=(root,))
+    )
+    assert (lane.grant, lane.grant_is_automatic) == (Grant.GIT_LANE, False)
 
 
 def test_a_link_out_of_the_workspace_is_outside(tmp_path: Path) -> None:
@@ -146,17 +182,20 @@ def test_a_link_out_of_the_workspace_is_outside(tmp_path: Path) -> None:
     (tmp_path / "w" / "out").symlink_to("/etc")
     found = assess_command(
         "cat out/passwd",
-        workspace=(tmp_path / "w").resolve(),
-        cwd=(tmp_path / "w").resolve(),
-        mode=Mode.WORKSPACE_WRITE,
-        resolve=lambda name: f"/usr/bin/{name}",
+        Setting(
+            workspace=(tmp_path / "w").resolve(),
+            cwd=(tmp_path / "w").resolve(),
+            mode=Mode.WORKSPACE_WRITE,
+            resolve=lambda name: f"/usr/bin/{name}",
+        ),
     )
     assert (found.call_class, found.read_only) == (CallClass.ASK, True)
 
 
 def test_explain_is_plain_data_and_plain_words() -> None:
     data = explain(
-        "git add -A && git commit -m x", workspace=WORKSPACE, cwd=WORKSPACE, mode=Mode.WORKSPACE_WRITE
+        "git add -A && git commit -m x",
+        HERE,
     )
     assert (data["class"], data["grant"], data["grant_automatic"], len(data["commands"])) == (
         "ask",
@@ -164,12 +203,10 @@ def test_explain_is_plain_data_and_plain_words() -> None:
         True,
         2,
     )
-    text = explain_text("touch \u202ex", workspace=WORKSPACE, cwd=WORKSPACE, mode=Mode.WORKSPACE_WRITE)
+    text = explain_text("touch \u202ex", HERE)
     assert "\\u202e" in text
     assert "\u202e" not in text
-    assert "given without a question" in explain_text(
-        "git commit -m x", workspace=WORKSPACE, cwd=WORKSPACE, mode=Mode.WORKSPACE_WRITE
-    )
+    assert "given without a question" in explain_text("git commit -m x", HERE)
 
 
 @pytest.mark.parametrize("line", ["ls", "git commit -m x"])

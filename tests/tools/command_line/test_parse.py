@@ -13,6 +13,7 @@ from sandbox.policy import Mode
 from tools.command_line.assess import assess_command
 from tools.command_line.keys import run_words
 from tools.command_line.parse import MAX_COMMANDS, parse
+from tools.command_line.parts import Setting
 from tools.command_line.syntax import SimpleCommand, Wrap
 from tools.command_line.words import source_for_grammar
 
@@ -190,7 +191,7 @@ TOKENS = st.sampled_from([
 @given(line=st.one_of(st.lists(TOKENS, max_size=25).map("".join), st.text(max_size=200)))
 def test_no_text_makes_the_reader_fail(line: str) -> None:
     workspace = Path("/nonexistent/a/w")
-    found = assess_command(line, workspace=workspace, cwd=workspace, mode=Mode.WORKSPACE_WRITE)
+    found = assess_command(line, Setting(workspace=workspace, cwd=workspace, mode=Mode.WORKSPACE_WRITE))
     assert found.shown == line
     assert found.keys
     assert found.reason
@@ -238,6 +239,6 @@ def test_high_characters_come_back_as_they_were() -> None:
 )
 def test_a_monstrous_line_is_seen_in_bounded_time_and_asks(line: str) -> None:
     workspace = Path("/nonexistent/a/w")
-    found = assess_command(line, workspace=workspace, cwd=workspace, mode=Mode.WORKSPACE_WRITE)
+    found = assess_command(line, Setting(workspace=workspace, cwd=workspace, mode=Mode.WORKSPACE_WRITE))
     assert not found.read_only
     assert len(parse(line).commands) <= MAX_COMMANDS
