@@ -69,7 +69,6 @@ class PlainApp:
         self._asked = ""  # id of the question that is being put
         self._commands = 0
         self._session_id = ""
-        self._is_kept = True
         self._running = False
         self._pending: set[str] = set()  # command ids of messages that are in no turn yet
         self._closed = asyncio.Event()

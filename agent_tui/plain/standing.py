@@ -10,6 +10,7 @@ from agent_tui.engine.events import (
     PlanChanged,
     RetryScheduled,
     RolledBack,
+    SessionClosed,
     SessionStarted,
     SettingChanged,
     StatusChanged,
@@ -36,6 +37,7 @@ class Standing:
     title: str = ""
     running: bool = False
     paused: bool = False
+    is_kept: bool = True  # false once it was closed without a word said
     waits_to_retry: bool = False
     plan: PlanChanged | None = None
     last_rollback: RolledBack | None = None
@@ -52,6 +54,8 @@ class Standing:
             case SessionStarted():
                 self.session_id, self.workspace, self.model = body.session_id, body.workspace, body.model
                 self.address = (body.model, body.base_url)
+            case SessionClosed():
+                self.is_kept = body.kept
             case SettingChanged(key="title"):
                 self.title = body.value
             case StatusChanged():
@@ -129,7 +133,7 @@ class Standing:
 
     def farewell(self) -> list[str]:
         """How to go on; nothing where nothing is kept."""
-        if not self.session_id or self.config.ephemeral:
+        if not self.session_id or self.config.ephemeral or not self.is_kept:
             return []
         changed = f", {count(len(self._changed), 'file')} changed" if self._changed else ""
         lines = [

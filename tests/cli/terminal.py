@@ -29,7 +29,7 @@ class Terminal:
             # before the program can ask for it
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
             os.chdir(program.workspace)
-            words = [*(line or command(*program.hidden)), *argv]
+            words = [*(line or command(*program.hidden, first=program.first)), *argv]
             os.execvpe(words[0], words, program.environ | environ)
 
     def __enter__(self) -> Self:

@@ -230,7 +230,12 @@ def test_a_traceback_is_shown_only_with_debug(program: Program) -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "page"), [("options_table.py", "README.md"), ("reference.py", "docs/reference.md")]
+    ("script", "page"),
+    [
+        ("options_table.py", "README.md"),
+        ("reference.py", "docs/reference.md"),
+        ("errors.py", "docs/errors.md"),
+    ],
 )
 def test_pages_say_what_the_program_says(script: str, page: str) -> None:
     done = subprocess.run(
@@ -240,7 +245,7 @@ def test_pages_say_what_the_program_says(script: str, page: str) -> None:
         check=True,
         env={"PYTHONPATH": str(ROOT)},
     )
-    assert done.stdout in (ROOT / page).read_text(), f"run scripts/{script} and put its output into {page}"
+    assert done.stdout in (ROOT / page).read_text(), "run `scripts/docs`"
 
 
 def test_every_flag_of_the_table_is_in_the_help(program: Program) -> None:
