@@ -70,10 +70,33 @@ def environment(git_dir: str = "") -> dict[str, str]:
     return built
 
 
+def index_pack(git: Git, path: str, *, timeout_s: float) -> None:
+    """Make the index of a pack, and check its content; raises GitError.
+
+    Outside any repository, as git would compare each object with those that are there already: one
+    damaged pack would then keep every later one out.
+    """
+    folder = os.path.dirname(path)
+    built = environment() | {"GIT_CEILING_DIRECTORIES": os.path.dirname(folder)}
+    _run(git, ["index-pack", path], timeout_s=timeout_s, stdin=b"", cwd=folder, env=built)
+
+
 def run(
     git: Git, git_dir: str, arguments: Sequence[str | bytes], *, timeout_s: float, stdin: bytes = b""
 ) -> bytes:
     """Run one git command on the store and return its output; raises GitError."""
+    return _run(git, arguments, timeout_s=timeout_s, stdin=stdin, cwd=git_dir, env=environment(git_dir))
+
+
+def _run(
+    git: Git,
+    arguments: Sequence[str | bytes],
+    *,
+    timeout_s: float,
+    stdin: bytes,
+    cwd: str,
+    env: Mapping[str, str],
+) -> bytes:
     shown = " ".join(os.fsdecode(argument) for argument in arguments[:2])
     try:
         answer = subprocess.run(
@@ -81,8 +104,8 @@ def run(
             input=stdin,
             capture_output=True,
             timeout=timeout_s,
-            env=environment(git_dir),
-            cwd=git_dir,
+            env=env,
+            cwd=cwd,
             process_group=0,  # the terminal's Ctrl-C is not meant for it
         )
     except subprocess.TimeoutExpired as error:
@@ -91,7 +114,7 @@ def run(
         raise GitError(f"`git {shown}` cannot be started: {error}") from error
     if answer.returncode != 0:
         reason = answer.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
-        raise GitError(f"`git {shown}` failed on `{git_dir}`: {reason[-1]}")
+        raise GitError(f"`git {shown}` failed on `{cwd}`: {reason[-1]}")
     return answer.stdout
 
 

@@ -1,8 +1,8 @@
 """Going back: plan, checkpoint before, journal, restore, verify; and taking that back again."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from checkpoints.attribution import history
@@ -58,7 +58,7 @@ class Rollback:
         """What would happen; nothing in the workspace changes."""
         workspace = self._workspace
         row = workspace.resolve(target)
-        with workspace.locked():
+        with workspace.locked(), self._readable(row):
             evidence = self._evidence(row, None)
             selected = selected_paths(workspace.root, paths)
             _require_known(row, evidence, selected)
@@ -164,25 +164,41 @@ class Rollback:
         with workspace.locked(alone=True, what="a rollback"):
             self._refuse_when_cut()
             row = workspace.resolve(request.target)
-            other = request.asked_by if request.asked_by != row.session else ""
-            cause = Cause(
-                phase=Phase.BEFORE_ROLLBACK,
-                session=row.session,
-                summary=f"rollback to {row.id}" + (f", asked by {other}" if other else ""),
-                joint=request.joint,
-            )
+            with self._readable(row):
+                return self._run(row, request)
+
+    @contextmanager
+    def _readable(self, row: Row) -> Iterator[None]:
+        """Name the checkpoint in what is said of a damaged store, and store everything anew after it."""
+        try:
+            yield
+        except DamagedStoreError as error:
+            self._workspace.read_anew()
+            if row.id in str(error):
+                raise
+            raise DamagedStoreError(f"checkpoint `{row.id}` cannot be used any more: {error}") from error
+
+    def _run(self, row: Row, request: Request) -> RollbackResult:
+        workspace = self._workspace
+        other = request.asked_by if request.asked_by != row.session else ""
+        cause = Cause(
+            phase=Phase.BEFORE_ROLLBACK,
+            session=row.session,
+            summary=f"rollback to {row.id}" + (f", asked by {other}" if other else ""),
+            joint=request.joint,
+        )
+        before = workspace.record_locked(cause).row
+        missing = self._missing(workspace.state(row), workspace.state(before))
+        if missing:
+            workspace.touched.update(missing)
             before = workspace.record_locked(cause).row
-            missing = self._missing(workspace.state(row), workspace.state(before))
-            if missing:
-                workspace.touched.update(missing)
-                before = workspace.record_locked(cause).row
-            present = workspace.state(before)
-            evidence = self._evidence(row, (before, present))
-            selected = selected_paths(workspace.root, request.paths)
-            _require_known(row, evidence, selected)
-            plan = Draft() if request.nothing else draft(evidence, selected)
-            steps, merged = self._steps(plan, request, evidence)
-            return self._carry_out(row, before, plan, steps, merged, request)
+        present = workspace.state(before)
+        evidence = self._evidence(row, (before, present))
+        selected = selected_paths(workspace.root, request.paths)
+        _require_known(row, evidence, selected)
+        plan = Draft() if request.nothing else draft(evidence, selected)
+        steps, merged = self._steps(plan, request, evidence)
+        return self._carry_out(row, before, plan, steps, merged, request)
 
     def redo(self, session: str = "") -> RollbackResult:
         """Take back the newest rollback that was not taken back yet."""

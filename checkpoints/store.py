@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from checkpoints.gitprocess import Git, GitError, ObjectReader, run
+from checkpoints.gitprocess import Git, GitError, ObjectReader, index_pack, run
 from checkpoints.objects import (
     Commit,
     Kind,
@@ -143,10 +143,16 @@ class Store:
         return found[1]
 
     def _packed(self, oid: bytes) -> tuple[str, bytes] | None:
+        if self._reader is None:
+            return None
         try:
-            return self._reader.read(oid) if self._reader else None
+            found = self._reader.read(oid)
+            if found is None:
+                self._reader.close()  # it may still see a pack as it was before it was written anew
+                found = self._reader.read(oid)
         except GitError as error:
             raise DamagedStoreError(f"object `{oid.hex()[:12]}` of the checkpoint store: {error}") from error
+        return found
 
     def tree(self, oid: bytes) -> tuple[TreeItem, ...]:
         """The names in a tree; raises DamagedStoreError."""
@@ -319,7 +325,8 @@ class _Pack:
     def finish(self) -> None:
         try:
             self._seal()
-            self._store.run_git(["index-pack", self._path], timeout_s=120)
+            assert self._store.git is not None
+            index_pack(self._store.git, self._path, timeout_s=120)
             name = os.path.join(self._store.directory, "objects", "pack", f"pack-{self._checksum.hex()}")
             os.replace(self._path, name + ".pack")
             os.replace(self._path.removesuffix(".pack") + ".idx", name + ".idx")

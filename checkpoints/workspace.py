@@ -213,7 +213,10 @@ class Workspace:
         found: tuple[FileChange, ...] = ()
         if last is not None and last.state != state.oid:
             older = self._readable(last)
-            if older is not None:
+            if older is None:
+                gap = Uncovered(path=".", reason=f"what changed since `{last.id}`, which is damaged")
+                row = replace(row, uncovered=(gap, *row.uncovered))
+            else:
                 pairs = covered_pairs(self.trees, older, state, self.above)
                 found = changes(self.trees, older, state, pairs, authors(row))
         row = self.catalog.add(replace(row, changes=found))
@@ -386,6 +389,10 @@ class Workspace:
         """Note a checkpoint as broken, and store everything anew: what else is missing is not known."""
         if not row.broken:
             self.catalog.update(replace(row, broken=why))
+        self.read_anew()
+
+    def read_anew(self) -> None:
+        """Take nothing for stored: the next checkpoint reads and stores everything."""
         self._scanner.previous = None
         self._latest = None
 

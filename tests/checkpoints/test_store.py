@@ -98,6 +98,38 @@ def test_a_damaged_object_is_stored_anew_with_the_next_checkpoint(
     assert (root / "a").read_text() == "one\n"
 
 
+@pytest.mark.parametrize("how", ["changed", "cut", "removed"])
+def test_a_damaged_pack_costs_its_checkpoints_and_no_later_one(
+    root: Path, open_session: OpenSession, how: str
+) -> None:
+    def write(word: str) -> None:
+        for number in range(500):  # enough for a pack
+            (root / str(number)).write_text(f"{word} {number}\n")
+
+    write("old")
+    before = manifest(root)
+    session = open_session()
+    start = session.before().row
+    write("new")
+    session.after()
+    for path in (session.core.store.directory / "objects/pack").glob("*.pack"):
+        content = bytearray(path.read_bytes())
+        path.unlink()
+        content[len(content) // 2 :] = bytes(len(content) - len(content) // 2) if how == "changed" else b""
+        if how != "removed":
+            path.write_bytes(content)
+    session.close()
+    again = open_session()
+    with pytest.raises(DamagedStoreError, match=f"`{start.id}` cannot be used any more"):
+        again.rollback(start.id)
+    write("old")
+    later = again.before().row
+    write("newer")
+    assert len(again.after()) == 500
+    assert not again.rollback(later.id).mismatches
+    assert manifest(root) == before
+
+
 def test_a_damaged_scan_cache_is_read_anew(root: Path, open_session: OpenSession) -> None:
     (root / "a").write_text("a")
     session = open_session()
