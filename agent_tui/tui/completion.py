@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_tui.engine.commands import Subject
+from agent_tui.safe_text import one_line
 from agent_tui.tui import slash
 from agent_tui.tui.link import RefusedError
 from agent_tui.tui.mention import best, mentioned
@@ -37,6 +38,7 @@ class Completing:
         self._found: list[Entry] = []
         self._at = 0
         self._closed_for = ""
+        self._missing = ""  # what to say in place of rows
         self._files: list[str] | None = None
         self._files_at = 0.0
         self._asking = False
@@ -50,6 +52,7 @@ class Completing:
             return
         self._closed_for = ""
         self._found = self._commands(text) or self._mentions(text)
+        self._missing = "" if self._found else self._nothing(text)
         self._at = min(self._at, max(len(self._found) - 1, 0))
         self._draw()
 
@@ -83,6 +86,13 @@ class Completing:
             Entry(text=f"@{path} ", start=start, shown=path) for path in best(text[start + 1 :], self._files)
         ]
 
+    def _nothing(self, text: str) -> str:
+        """Why a mention shows no rows."""
+        start = mentioned(text)
+        if start is None or self._files is None or len(text) - start < 2:
+            return ""
+        return f'no file matches "{one_line(text[start + 1 :])}" (ignored files are not listed)'
+
     def _refresh_files(self) -> None:
         now = self._app.clock.steady()
         if not self._asking and (self._files is None or now - self._files_at > FRESH_S):
@@ -102,7 +112,7 @@ class Completing:
         """Close the list; False when none was open."""
         opened = bool(self._found)
         self._closed_for = self._before_caret() if opened else ""
-        self._found, self._at = [], 0
+        self._found, self._at, self._missing = [], 0, ""
         self._draw()
         return opened
 
@@ -137,20 +147,48 @@ class Completing:
         app.editor.list_keys = KEYS if self._found else frozenset()
         first = max(self._at - ROWS + 1, 0)
         shown = self._found[first : first + ROWS]
-        app.list.show([self._row(item, index + first == self._at) for index, item in enumerate(shown)])
+        rows = [self._row(item, index + first == self._at) for index, item in enumerate(shown)]
+        if self._missing:
+            rows = [clip([Span("  "), *untrusted(self._missing, "muted")], app.size.width, app.glyphs.more)]
+        app.list.show(rows)
         runs = bool(self._found) and self._found[0].runs
         total = len(slash.TABLE) if runs else len(self._files or ())
         self.title = f"{len(self._found)} of {total}" if self._found else ""
         words = ("Tab complete", "Enter run", "Esc close") if runs else ("Enter take", "Esc close")
         self.hints = words if self._found else ()
 
+    def _matched(self, path: str) -> list[Span]:
+        """A path with the letters that were typed in bold."""
+        text = self._before_caret()
+        start = mentioned(text)
+        wanted = text[start + 1 :].lower() if start is not None else ""
+        at = path.lower().rfind(wanted) if wanted else -1
+        hits = set(range(at, at + len(wanted))) if at >= 0 else _in_order(wanted, path.lower())
+        runs: list[Span] = []
+        for index, char in enumerate(path):
+            role = "strong" if index in hits else "text"
+            if runs and runs[-1].role == role:
+                runs[-1] = Span(runs[-1].text + char, role)
+            else:
+                runs.append(Span(char, role))
+        return [span for run in runs for span in untrusted(run.text, run.role, strict=True)]
+
     def _row(self, item: Entry, selected: bool) -> Line:
         width = self._app.size.width
         right = (Span(item.right, "muted"),) if item.right else ()
         shown = f"{item.shown:<18} " if item.note else item.shown
-        left = (
-            Span("> " if selected else "  ", "accent"),
-            *untrusted(shown, "strong", strict=True),
-            Span(item.note),
-        )
+        names = untrusted(shown, "strong", strict=True) if item.note else self._matched(shown)
+        left = (Span("> " if selected else "  ", "accent"), *names, Span(item.note))
         return with_right(clip(left, width - width_of(right) - 1, self._app.glyphs.more), right, width)
+
+
+def _in_order(wanted: str, path: str) -> set[int]:
+    """Places of the letters of `wanted` in `path`, one after the other."""
+    places: set[int] = set()
+    at = -1
+    for char in wanted:
+        at = path.find(char, at + 1)
+        if at < 0:
+            break
+        places.add(at)
+    return places

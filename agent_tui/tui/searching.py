@@ -52,7 +52,8 @@ class Searching:
         if hits:
             self._app.editor.set_text(hits[self._at])
         place = f" · {self._at + 1} of {len(hits)}" if hits else " · no match" if self._query else ""
-        self.title = f"history: {self._query}{place}"
+        caret = "" if self._app.glyphs.ascii else self._app.glyphs.bar_right
+        self.title = f"history: {self._query}{caret}{place}"
         self.hints = ("Ctrl+R older", "Enter take", "Esc back")
         self._app.editor.captured = True
         self._app.draw_fixed()

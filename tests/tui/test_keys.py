@@ -139,7 +139,7 @@ EDITOR = {
     ),
     "ctrl+r, again, ctrl+s": Case(
         keys=[b"make a\r", b"make b\r", b"\x12", b"make", b"\x12", b"\x13", b"\x12"],
-        check=lambda it: it.app.editor.text == "make a" and "history: make · 2 of 2" in it.screen,
+        check=lambda it: it.app.editor.text == "make a" and "history: make▏ · 2 of 2" in it.screen,
     ),
     "enter takes a hit of ctrl+r": Case(
         keys=[b"make a\r", b"\x12", b"mak", b"\r"],

@@ -9,6 +9,7 @@ from agent_tui.tui import words
 from agent_tui.tui.screens.view import View
 from agent_tui.tui.transcript.lines import Line, Span, untrusted, wrap
 from agent_tui.tui.transcript.look import Look
+from agent_tui.tui.widgets.arming import DELAY_S
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
@@ -18,14 +19,42 @@ BLANKS = re.compile(r" {8,}")  # so many blanks could push text out of sight: th
 
 
 class CommandView(View):
-    """Space to the end, then the choices of the prompt may be taken there."""
+    """Space to the end; the choices of the prompt work here too, those that allow only after the end."""
 
-    keys_first = "space more · end last · / find"
-    keys_second = "the choices are in the prompt · Esc back to it"
+    heavy = True
 
     def __init__(self, agent: "AgentApp", form: "ApprovalForm") -> None:
         super().__init__(agent)
         self._form = form
+        self._seen_at: float | None = None  # when the end came on the screen
+        self._opened_at = agent.clock.steady()
+
+    @property
+    def keys_first(self) -> str:  # type: ignore[override]  # computed where the base has a value
+        below = len(self.body.lines) - self.body.top - self.body.size.height
+        if below > 0:
+            return f"space more ({words.count(below, 'line')} below) · end last · / find · y after the end"
+        return "/ find · all was seen" if self._seen_at is not None else "/ find"
+
+    @property
+    def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
+        said = [f"{choice.key} {choice.short or choice.label}" for choice in self._form.choices()[1:-1]]
+        return " · ".join([*said, "Esc back"])
+
+    def press(self, key: str, character: str) -> bool:
+        choice = next((each for each in self._form.choices() if each.key == character), None)
+        if choice is None or (self._found and character in "nN"):
+            return False
+        now, since = self.agent.clock.steady(), self._opened_at
+        if choice.needs_end:
+            if self._seen_at is None:
+                self.say(f"{character} works after the end was on the screen; space goes on, end is last")
+                return True
+            since = self._seen_at
+        if now - since >= DELAY_S:
+            self.close()
+            self.agent.prompt.choose(self._form, character)
+        return True
 
     def title_words(self) -> tuple[str, str]:
         shown = self._form.event.assessment.shown
@@ -42,7 +71,9 @@ class CommandView(View):
 
     def draw_frame(self) -> None:
         super().draw_frame()
-        if self.body.lines and self.body.size.height and self.body.top >= self.body.last_top:
+        at_end = self.body.lines and self.body.size.height and self.body.top >= self.body.last_top
+        if at_end and self._seen_at is None:
+            self._seen_at = self.agent.clock.steady()
             self.agent.prompt.seen_to_end()
 
 

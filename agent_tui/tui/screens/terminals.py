@@ -11,7 +11,7 @@ from agent_tui.tui import words
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.link import RefusedError
 from agent_tui.tui.screens.view import ListView, View
-from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, with_right
+from agent_tui.tui.transcript.lines import Line, Span, clip, fit, untrusted, with_right
 from agent_tui.tui.transcript.look import Look
 
 if TYPE_CHECKING:
@@ -111,7 +111,8 @@ class AttachedView(View):
 
     @property
     def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
-        return f"{self._terminal} {one_line(self._command)} · you type here · Ctrl+] leave"
+        room = max(self.agent.size.width - 40, 10)
+        return f"{self._terminal} {fit(one_line(self._command), room)} · you type here · Ctrl+] leave"
 
     def title_words(self) -> tuple[str, str]:
         return f"{self._terminal} · {one_line(self._command)}", ""

@@ -286,6 +286,12 @@ class Prompt(Vertical, can_focus=True):
             self._redrawn()
         self.draw()
 
+    def choose(self, form: forms.Form, key: str) -> None:
+        """A choice that was made in the full view of this form, which has its own pause."""
+        if form is self.form and not self._is_answered:
+            self._arming.ask()
+            self._press(key)
+
     def _shape(self) -> tuple[object, ...]:
         form = self.form
         return (form.title, form.writing, tuple(form.choices())) if form is not None else ()

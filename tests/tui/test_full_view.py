@@ -1,0 +1,53 @@
+from pathlib import Path
+
+from agent_tui.engine import commands
+from agent_tui.engine.types import Decision
+from tests.tui import scenes
+from tests.tui.driving import Driven, driven
+
+LONG = "\n".join(f"echo {number}" for number in range(60))
+
+
+async def opened(it: Driven) -> None:
+    await it.wait_for_arming()
+    await it.type("v")
+    it.clock.at += 0.6
+
+
+async def decided(it: Driven) -> list[commands.Decide]:
+    await it.settle()
+    return [body for body in it.engine.sent_of(commands.Decide) if isinstance(body, commands.Decide)]
+
+
+async def test_what_allows_works_in_the_full_view_only_after_the_end(tmp_path: Path) -> None:
+    async with driven(tmp_path, [*scenes.turn(), *scenes.approval(1, LONG)]) as it:
+        await opened(it)
+        assert "lines below" in it.screen and "s this session" in it.screen
+        await it.type("y")
+        assert not await decided(it)
+        assert "y works after the end was on the screen" in it.screen
+        await it.press("end")
+        await it.type("y")
+        assert not await decided(it), "not before the pause is over"
+        it.clock.at += 0.6
+        await it.type("y")
+        assert [body.decision for body in await decided(it)] == [Decision.ONCE]
+        assert "lines below" not in it.screen
+
+
+async def test_deny_works_at_once_and_words_go_with_it(tmp_path: Path) -> None:
+    async with driven(tmp_path, [*scenes.turn(), *scenes.approval(1, LONG)]) as it:
+        await opened(it)
+        await it.type("f")
+        await it.type("no")
+        assert "› no" in it.screen
+        await it.press("enter")
+        (body,) = await decided(it)
+    assert (body.decision, body.feedback) == (Decision.DENY, "no")
+
+
+async def test_keys_in_flight_answer_nothing_in_the_full_view(tmp_path: Path) -> None:
+    async with driven(tmp_path, [*scenes.turn(), *scenes.approval(1, "make publish")]) as it:
+        await it.wait_for_arming()
+        await it.type("vyn")
+        assert not await decided(it)
