@@ -42,6 +42,7 @@ from agent_tui.engine.types import InputKind
 from agent_tui.headless.jsonl import JsonLines
 from agent_tui.headless.orders import MAX_LINE_BYTES, OrderError, parse
 from agent_tui.headless.progress import Progress
+from agent_tui.headless.unattended import OpenQuestions
 from agent_tui.safe_text import visible
 from context.items import Image
 
@@ -91,6 +92,7 @@ class OneShot:
         self._continuing = ""  # the command that asked to go on with a paused task
         self._running = False
         self._orders_open = job.takes_orders
+        self._open = OpenQuestions()
         self._signal: int | None = None
         self._ended: TurnEnded | None = None
         self._answer = ""
@@ -127,6 +129,8 @@ class OneShot:
         async for event in events:
             self._show(event)
             self._take(event)
+            self._open.take(event.body)
+            self._answer_for_nobody()
             if isinstance(event.body, SessionClosed):
                 break
             if self._is_idle() and not self._is_closing:
@@ -230,12 +234,22 @@ class OneShot:
 
     async def _order(self, line: str) -> None:
         try:
-            self._send(parse(line))
+            order = parse(line)
         except OrderError as error:
             self._complain(f"stdin: {error}")
+            return
+        self._open.ordered(order)
+        self._send(order)
+
+    def _answer_for_nobody(self) -> None:
+        """Once stdin has ended nobody answers; the run goes on to its end all the same."""
+        if self._job.takes_orders and not self._orders_open and self._signal is None:
+            for answer in self._open.answers():
+                self._send(answer)
 
     async def _no_more_orders(self) -> None:
         self._orders_open = False
+        self._answer_for_nobody()
         if self._is_idle() and not self._is_closing:
             self._close("end of input")
 

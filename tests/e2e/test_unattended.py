@@ -1,0 +1,57 @@
+"""A program that answers on stdin and goes away: what is open is answered, and the run ends by itself."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e import project
+from tests.e2e.project import call
+from tests.e2e.running import Running, running
+from tests.model_server.fixture import ModelServer
+from tests.program import Program
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    program = Program.at(tmp_path)
+    project.make(program)
+    return program
+
+
+def left(run: Running) -> dict[str, Any]:
+    """Close stdin and read to the end."""
+    code, err = run.end()  # closes it
+    assert (code, run.seen[-1]["reason"]) == (0, "completed"), err
+    return run.seen[-1]
+
+
+def test_an_open_approval_is_denied_and_the_run_goes_on(program: Program, model_server: ModelServer) -> None:
+    patch = call("apply_patch", patch=project.PATCH)
+    model_server.script([{"calls": [patch]}, {"calls": [patch]}, {"text": "I could not."}])
+    with running(program, model_server.base_url(), "--stdin-commands", "-a", "untrusted", "mend it") as run:
+        run.until("item.started", "approval")
+        left(run)
+    assert not project.passes(program)
+    for request in model_server.requests[1:]:
+        assert b"nobody is left to answer" in request.body
+
+
+def test_an_open_question_is_answered_by_the_model_itself(
+    program: Program, model_server: ModelServer
+) -> None:
+    asks = call("request_user_input", question="Which one?")
+    model_server.script([{"calls": [asks]}, {"text": "I took the first."}])
+    with running(program, model_server.base_url(), "--stdin-commands", "go") as run:
+        run.until("item.started", "question")
+        left(run)
+    assert b"decide yourself" in model_server.requests[1].body
+
+
+def test_a_limit_ends_the_run(program: Program, model_server: ModelServer) -> None:
+    model_server.script([{"calls": [call("list_files")]}, {"text": "so far"}])
+    argv = ("--stdin-commands", "--max-turns", "1", "go")
+    with running(program, model_server.base_url(), *argv) as run:
+        run.until("item.started", "question")
+        code, _ = run.end()
+    assert (code, run.seen[-1]["reason"]) == (3, "budget_turns")
