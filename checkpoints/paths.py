@@ -25,7 +25,7 @@ def touched_paths(root: bytes, paths: Iterable[str]) -> set[bytes]:
 
 
 def selected_paths(root: bytes, paths: Iterable[str]) -> list[bytes]:
-    """Paths a person chose, relative to the workspace or absolute; no link is followed.
+    """Paths a person chose, relative to the workspace or absolute; no link inside it is followed.
 
     Raises NotThereError for a path outside. The workspace itself stands for all paths.
     """
@@ -33,6 +33,10 @@ def selected_paths(root: bytes, paths: Iterable[str]) -> list[bytes]:
     base = root.rstrip(b"/") + b"/"
     for path in paths:
         full = os.path.normpath(os.path.join(root, os.fsencode(path)))
+        if not (full + b"/").startswith(base):  # the workspace may be named through a link
+            whole = os.path.realpath(full)
+            full = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
+            full = whole if whole + b"/" == base else full
         if full + b"/" == base:
             return []
         if not full.startswith(base):

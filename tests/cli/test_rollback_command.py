@@ -134,6 +134,17 @@ def test_one_path_goes_back_alone(program: Program, session: Session) -> None:
     assert (program.workspace / "new/file").exists()
 
 
+def test_a_path_may_lead_through_a_link_to_the_workspace(
+    program: Program, session: Session, tmp_path: Path
+) -> None:
+    (tmp_path / "way").symlink_to(program.workspace)
+    assert program.run("rollback", "--yes", "--path", str(tmp_path / "way/a.txt")).code == 0
+    assert (program.workspace / "a.txt").read_text() == "1\n2\n"
+    assert (program.workspace / "new/file").exists()
+    assert program.run("rollback", "--yes", "--path", str(tmp_path / "way")).code == 0
+    assert not (program.workspace / "new").exists()
+
+
 def test_nothing_to_change_is_said_and_nobody_is_asked(program: Program, session: Session) -> None:
     assert program.run("rollback", "--yes").code == 0
     listed = program.run("checkpoints").out
