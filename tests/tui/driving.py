@@ -116,6 +116,18 @@ class Driven:
             await asyncio.sleep(0.002)
         await self.settle()
 
+    async def act(self, key: str) -> None:
+        """A key, `arm`, a slash command to type and run, or `=` and a text to wait for."""
+        if key == "arm":
+            await self.wait_for_arming()
+        elif key.startswith("="):
+            await self.until(key[1:])
+        elif len(key) > 1 and key.startswith("/"):
+            await self.type(key)
+            await self.press("escape", "enter")
+        else:
+            await self.press(key)
+
     async def type(self, text: str) -> None:
         await self.press(*(_KEYS.get(char, char) for char in text))
 

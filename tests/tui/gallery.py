@@ -411,7 +411,8 @@ def titled() -> list[e.Body]:
 
 
 def checkpoint(seq: int, summary: str, phase: Phase, *changes: FileChange) -> Checkpoint:
-    cause = Cause(phase=phase, session="7f3a", summary=summary)
+    tool = "exec_command" if phase is Phase.BEFORE_CALL else ""
+    cause = Cause(phase=phase, session="7f3a", summary=summary, tool=tool)
     return Checkpoint(
         id=f"7f3a/{seq}",
         session="7f3a",
@@ -443,10 +444,29 @@ ANSWERS: dict[commands.Subject, Any] = {
     ],
     Q.ROLLBACK_PLAN: encode(PLAN),
     Q.SESSIONS: [
-        SESSION | {"id": "7f3a", "title": "make empty input safe", "turns": 23, "live": True},
-        SESSION | {"id": "9c02", "title": "migrate orders table", "turns": 8, "ended": "crashed"},
         SESSION
-        | {"id": "51d8", "title": f"slugify: {HOSTILE}", "turns": 41, "live": True, "updated_at": 800.0},
+        | {
+            "id": "7f3a",
+            "title": "make empty input safe",
+            "messages": 23,
+            "files": 11,
+            "model": "gpt-5.1",
+            "cost_usd": 0.51,
+            "last": "Empty input now gives `n-a`, and `None` still raises `TypeError`.",
+            "live": True,
+        },
+        SESSION
+        | {"id": "9c02", "title": "migrate orders table", "messages": 8, "files": 2, "ended": "crashed"},
+        SESSION
+        | {"id": "51d8", "title": f"slugify: {HOSTILE}", "messages": 41, "live": True, "updated_at": 800.0},
+        SESSION
+        | {
+            "id": "2ab0",
+            "title": "why is test_slug flaky",
+            "messages": 5,
+            "ended": "done",
+            "updated_at": 0.0,
+        },
     ],
     Q.TERMINALS: [
         {

@@ -245,23 +245,13 @@ async def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path, name: str)
 
     async with driven(tmp_path, place.play(), on=on, **place.config) as it:
         for key in place.keys:
-            await _press(it, key)
+            await it.act(key)
         found = it.screen
     assert not HARMFUL.findall(found), ascii(found)
     assert all(cell_len(row) <= 80 for row in found.split("\n"))
     assert name != "branch and model" or "UNDO OFF" in found  # an alarm is pushed out by nothing
     if name != "find":
         assert re.search(r"\\x1b\[2J|\[pasted|␛\[2J", found), found
-
-
-async def _press(it: Any, key: str) -> None:
-    if key == "arm":
-        await it.wait_for_arming()
-    elif len(key) > 1 and key.startswith("/"):
-        await it.type(key)
-        await it.press("escape", "enter")
-    else:
-        await it.press(key)
 
 
 def test_titles_and_notifications_hold_nothing_of_others() -> None:

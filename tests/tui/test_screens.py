@@ -39,7 +39,8 @@ async def test_picture(tmp_path: Path, name: str) -> None:
     scene = gallery.SCENES[name]
     found: dict[str, str] = {}
     async with driven(tmp_path, scene.play(), on=scene.on, look=Chosen()) as it:
-        await _press(it, scene.keys)
+        for key in scene.keys:
+            await it.act(key)
         for look, size in COLOURED.items():
             await it.resize(*size)
             found[look] = await _both_themes(it)
@@ -54,19 +55,6 @@ async def test_picture(tmp_path: Path, name: str) -> None:
         assert not has_colour(it.app)
     _check_shape(found)
     _compare(name, found)
-
-
-async def _press(it: Driven, keys: tuple[str, ...]) -> None:
-    for key in keys:
-        if key == "arm":
-            await it.wait_for_arming()
-        elif key.startswith("="):
-            await it.until(key[1:])
-        elif key.startswith("/"):
-            await it.type(key)
-            await it.press("escape", "enter")
-        else:
-            await it.press(key)
 
 
 async def _both_themes(it: Driven) -> str:

@@ -196,8 +196,10 @@ def side_by_side(files: Sequence[FileDiff], look: Look, before: str, after: str)
                     look,
                 )
             )
+        painted = {id(row): spans for row, spans in zip(file.rows, _syntax(file), strict=True)}
         result += [
-            _pair(_side(left, half), _side(right, half), half, look) for left, right in _pairs(file.rows)
+            _pair(_side(left, painted, half), _side(right, painted, half), half, look)
+            for left, right in _pairs(file.rows)
         ]
     return result
 
@@ -219,12 +221,13 @@ def _pairs(rows: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
     return result
 
 
-def _side(row: Row | None, half: int) -> list[Span]:
+def _side(row: Row | None, painted: dict[int, tuple[Span, ...]], half: int) -> list[Span]:
     if row is None:
         return []
     role = {"+": "add", "-": "remove"}.get(row.kind, "text")
     lead = [Span(f"{row.number:>5} ", "muted"), Span(f"{row.kind} ", role)]
-    return [*lead, *clip(untrusted(row.text, role), half - 8)]
+    body = [Span(text, _mixed(found, role)) for text, found in painted[id(row)]]
+    return [*lead, *clip(body, half - 8)]
 
 
 def _pair(left: list[Span], right: list[Span], half: int, look: Look) -> Line:
