@@ -1,6 +1,7 @@
 """The rules of the house, checked over the syntax tree: imports inside functions count too."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -388,3 +389,12 @@ def test_type_checks_are_switched_off_with_code_and_reason(name: str) -> None:
         if "type: ignore" in line and not ("type: ignore[" in line and "]  # " in line)
     ]
     assert wrong == []
+
+
+def test_the_security_page_names_tests_that_exist() -> None:
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(tests/[\w/]+(?:\.py)?)`", page)) | {
+        f"tests/sandbox/{name}" for name in re.findall(r"`(\w+\.py)`", page)
+    }
+    assert len(named) > 20
+    assert sorted(name for name in named if not (ROOT / name).exists()) == []

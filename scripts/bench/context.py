@@ -5,6 +5,7 @@ Prints one JSON object a line: name, value, unit, floor (the same run's), ratio,
 """
 
 import json
+import os
 import sys
 import time
 import tracemalloc
@@ -25,10 +26,11 @@ from context.estimate import Meter  # noqa: E402
 from context.items import Item  # noqa: E402
 from tests.context.logs import TOOLS, make_log  # noqa: E402
 
+RUNS = 2 if os.environ.get("AGENT_TUI_BENCH_QUICK") else 5
 INFO = ModelInfo(provider="p", model="m", context_window=200_000, max_output=32_000)
 
 
-def best_ms(work: Callable[[], object], times: int = 5) -> float:
+def best_ms(work: Callable[[], object], times: int = RUNS) -> float:
     """The fastest of a few runs, in milliseconds."""
     return min(_once_ms(work) for _ in range(times))
 

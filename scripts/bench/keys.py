@@ -22,7 +22,7 @@ from tests.model_server.fixture import ModelServer, running_server
 from tests.program import Program, model_flags
 
 QUICK = bool(os.environ.get("AGENT_TUI_BENCH_QUICK"))
-PIPE_ROUNDS, TERMINAL_ROUNDS = (10, 2) if QUICK else (40, 8)  # several seconds each
+PIPE_ROUNDS, TERMINAL_ROUNDS = (5, 1) if QUICK else (40, 8)  # several seconds each
 FLOOD = "for n in $(seq {}); do yes 'a line of ordinary output' | head -c 50000000; done"
 LETTERS = "бвгджзилмнптцчшщыьэю"  # no line of the output or of the interface holds one
 PAUSE_S = 0.03  # between keys

@@ -23,8 +23,8 @@ sys.path.insert(0, str(ROOT))
 from tests.model_server.fixture import ModelServer, running_server  # noqa: E402
 from tests.program import Program, command, model_flags  # noqa: E402
 
-RUNS = 3 if os.environ.get("AGENT_TUI_BENCH_QUICK") else 7
-ECHOES = 20
+RUNS = 2 if os.environ.get("AGENT_TUI_BENCH_QUICK") else 7
+ECHOES = 6 if os.environ.get("AGENT_TUI_BENCH_QUICK") else 20
 PAINT_TIMEOUT_S = 20.0
 SDK_OF = {"chat": "openai", "responses": "openai", "messages": "anthropic"}
 

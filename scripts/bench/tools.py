@@ -26,9 +26,10 @@ from sandbox.shared_network import SharedNetwork
 from tools.registry import Toolbox, build_toolbox
 from tools.types import Invocation, Outcome, Spawned
 
-SIZE = 50_000_000
+QUICK = bool(os.environ.get("AGENT_TUI_BENCH_QUICK"))
+SIZE = 10_000_000 if QUICK else 50_000_000
 FLOOD = f"yes 'a line of ordinary output' | head -c {SIZE}"
-CALLS = 20
+CALLS = 8 if QUICK else 20
 READS = 8
 
 

@@ -29,7 +29,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[0] = str(ROOT)
 
-KEYS = 120
+QUICK = bool(os.environ.get("AGENT_TUI_BENCH_QUICK"))
+KEYS = 40 if QUICK else 120
 TOKENS_PER_S = 200
 WORDS = "the quick brown fox jumps over the lazy dog and then looks for its callers in every file of it "
 MESSAGE = (
@@ -327,7 +328,7 @@ def main() -> int:
     """Run all of it, or be the measured program."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--play", nargs=2, metavar=("BLOCKS", "MODE"))
-    parser.add_argument("--quick", action="store_true", help="fewer sizes, shorter waits")
+    parser.add_argument("--quick", action="store_true", default=QUICK, help="fewer sizes, shorter waits")
     arguments = parser.parse_args()
     if arguments.play:
         return play(int(arguments.play[0]), arguments.play[1])
