@@ -25,13 +25,14 @@ from agent_tui.tui.driver import AgentDriver
 from agent_tui.tui.earlier import rebuild
 from agent_tui.tui.feed import Feed
 from agent_tui.tui.fixed import Fixed
-from agent_tui.tui.glyphs import ASCII, UNICODE, own_words
+from agent_tui.tui.glyphs import ASCII, UNICODE
 from agent_tui.tui.keymap import keymap_of
 from agent_tui.tui.link import Link, RefusedError, Start
 from agent_tui.tui.notify import Notifier
 from agent_tui.tui.outside import Outside
 from agent_tui.tui.pending_list import PendingList
 from agent_tui.tui.searching import Searching
+from agent_tui.tui.sizing import Sizing
 from agent_tui.tui.state import State
 from agent_tui.tui.transcript import blocks
 from agent_tui.tui.transcript.lines import Span
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
 
 STREAM_S = 0.1  # streamed text is drawn at 10 Hz
 EVENT_S = 1 / 60
-SMALLEST = (60, 15)
 _STREAMED = (events.TextStreamed, events.ReasoningStreamed, events.CallOutput, events.CallDrafted)
 
 
@@ -141,6 +141,7 @@ class AgentApp(App[int], inherit_bindings=False):
         self.outside = Outside(self)
         self.views = Views(self)
         self.fixed = Fixed(self)
+        self.sizing = Sizing(self)
         self.acts = Acts(self)
         yield self.small
         yield self.transcript
@@ -232,15 +233,12 @@ class AgentApp(App[int], inherit_bindings=False):
         self.transcript.repaint()
 
     def on_resize(self, event: toolkit.Resize) -> None:
-        width, height = event.size
-        small = width < SMALLEST[0] or height < SMALLEST[1]
-        self.screen_stack[0].set_class(small, "-small")
-        words = f"terminal too small ({width}×{height}); needs 60×15, or start with --plain"
-        self.small.show([(Span(own_words(words, self.glyphs)),)])
-        self.asking.fit(height)
-        self.call_later(self.draw_fixed)  # once the toolkit has the new size as well
-        if isinstance(self.focused, Editor | Prompt):
-            self.call_after_refresh(self.focused.put_cursor)
+        self.sizing.changed(*event.size)
+
+    def on_key(self, event: toolkit.Key) -> None:
+        """A key that nothing took, as while the terminal is too small: it is not lost."""
+        if self.focused is None and len(self.screen_stack) == 1:
+            self.editor.post_message(toolkit.Key(event.key, event.character))
 
     # --- events of the engine ------------------------------------------------------------------
 

@@ -106,8 +106,9 @@ class PlainTextArea(TextArea):
 
     def put_cursor(self) -> None:
         """The terminal's cursor to the caret, for input methods and magnifiers."""
-        if self.has_focus:
+        if self.has_focus and self.app.cursor_position != self.cursor_screen_offset:
             self.app.cursor_position = self.cursor_screen_offset
+            self.refresh()  # it is written with the next frame
 
     def set_text(self, text: str) -> None:
         """Replace everything, undoably, caret at the end."""

@@ -1,0 +1,43 @@
+"""What a new size of the terminal means: too small or not, room for prompts, where the cursor stands."""
+
+from typing import TYPE_CHECKING
+
+from agent_tui.tui.glyphs import own_words
+from agent_tui.tui.transcript.lines import Span, wrap
+from agent_tui.tui.widgets.editor import Editor
+from agent_tui.tui.widgets.prompt import Prompt
+
+if TYPE_CHECKING:
+    from agent_tui.tui.app import AgentApp
+
+RESIZED_S = 0.15  # after which the toolkit has laid out for a new size
+SMALLEST = (60, 15)
+
+
+class Sizing:
+    """Follows the terminal."""
+
+    def __init__(self, app: "AgentApp") -> None:
+        self._app = app
+
+    def changed(self, width: int, height: int) -> None:
+        """The terminal has this size."""
+        app = self._app
+        small = width < SMALLEST[0] or height < SMALLEST[1]
+        app.screen_stack[0].set_class(small, "-small")
+        words = f"terminal too small ({width}×{height}); needs 60×15, or start with --plain"
+        app.small.show(wrap([Span(own_words(words, app.glyphs))], width))
+        app.asking.fit(height)
+        app.call_later(app.draw_fixed)  # once the toolkit has the new size as well
+        app.set_timer(RESIZED_S, self._laid_out)
+
+    def _laid_out(self) -> None:
+        """The focus comes back after a size that was too small, the cursor follows."""
+        app = self._app
+        if len(app.screen_stack) != 1:  # a view has its own keys, and at the end there is no screen
+            return
+        if app.focused is None:
+            app.editor.focus()
+            app.asking.armed()
+        if isinstance(app.focused, Editor | Prompt):
+            app.focused.put_cursor()
