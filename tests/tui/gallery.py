@@ -6,6 +6,7 @@ from typing import Any
 
 from agent_tui.engine import commands
 from agent_tui.engine import events as e
+from agent_tui.engine.costs import Costs
 from agent_tui.engine.types import Decision, EndReason, InputKind, PlanStep, SandboxStatus
 from checkpoints.types import (
     Author,
@@ -20,7 +21,7 @@ from checkpoints.types import (
     RollbackResult,
 )
 from context.codec import encode
-from context.items import Image
+from context.items import Image, Usage
 from sandbox.policy import Mode
 from tests.tui import scenes
 from tests.tui.fake_engine import Play
@@ -433,6 +434,17 @@ PLAN = RollbackPlan(
     conflicts=(Conflict(path="README.md", author=Author.EXTERNAL, changed_at=None, reason="changed by you"),),
     kept=("notes.txt",),
 )
+
+
+def spent() -> dict[str, Any]:
+    """What two models took."""
+    costs = Costs()
+    costs.add("openai/gpt-5.1", Usage(input_tokens=41_000, output_tokens=900, cache_read_tokens=30_000), 0.42)
+    costs.new_turn()
+    costs.add("ollama/qwen3-coder", Usage(input_tokens=4_000, output_tokens=200), None)
+    return dict(costs.shown())
+
+
 SESSION = {"workspace": "/home/you/src/slugkit", "updated_at": 900.0}
 Q = commands.Subject
 ANSWERS: dict[commands.Subject, Any] = {
@@ -500,7 +512,7 @@ ANSWERS: dict[commands.Subject, Any] = {
         "percent": 17,
         "limit": 174_000,
     },
-    Q.COST: {"session": {"input_tokens": 41_000, "output_tokens": 900, "usd": 0.42}},
+    Q.COST: spent(),
     Q.GRANTS: [{"id": "ap1", "scope": "session", "rule": "make publish"}],
     Q.FILES: ["slugify.py", "tests/test_slugify.py", "README.md"],
 }
