@@ -219,11 +219,13 @@ async def _start_prepared(
         if ready.checked:
             await verify(root_pid, ready.checked)
         enforcement.enforce(root_pid)
-    except BaseException:
+    except BaseException as error:
         os.kill(pid, signal.SIGKILL)
         await asyncio.to_thread(os.waitpid, pid, 0)
         if root:
             root.close()
+        if isinstance(error, ProcessLookupError):  # it gave up after it had told its pid
+            raise start_failure(_said(channels)) from error
         raise
     running = Running(pid=pid, root=root, channels=channels, enforcement=enforcement, preparation=ready)
     os.write(channels.release, b"1")
