@@ -446,13 +446,14 @@ TRANSIENT: tuple[type, ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One event: `seq` is monotonic in the session, `cause` the id of what led to it."""
+    """One event: `seq` is monotonic in the session, `cause` the id of what led to it, else of what it is
+    a part of."""
 
     seq: int
     at: float  # UTC seconds
     run_id: str
     body: Body
-    cause: str = ""  # command, step or call id
+    cause: str = ""  # of a command, input, call, step, run, task or the session
 
     @property
     def is_durable(self) -> bool:

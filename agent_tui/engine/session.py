@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
+from agent_tui.engine.causes import parent_of
 from agent_tui.engine.events import Body, Event, NoticeRaised, SessionStarted, TurnEnded, TurnStarted
 from agent_tui.engine.fold import Fold
 from agent_tui.engine.hub import Hub, Reader
@@ -141,7 +142,7 @@ class Session:
         if self._lock.locked():
             self._held.append((body, cause))
         else:
-            self._publish([self._event(body, cause)])
+            self._publish([self._event(body, cause, self._run_id)])
 
     async def close(self) -> None:
         """Close the store."""
@@ -149,16 +150,35 @@ class Session:
 
     def _entries(self, parts: Sequence[Part], cause: str) -> list[Entry]:
         self.fold.states.check(parts)
-        return [part if isinstance(part, _ITEMS) else self._event(part, cause) for part in parts]
+        entries: list[Entry] = []
+        run = self._run_id
+        for part in parts:
+            if isinstance(part, _ITEMS):
+                entries.append(part)
+                continue
+            run = part.run_id if isinstance(part, TurnStarted) else run  # it opens with what comes with it
+            entries.append(self._event(part, cause, run))
+            run = "" if isinstance(part, TurnEnded) else run
+        return entries
 
-    def _event(self, body: Body, cause: str) -> Event:
+    @property
+    def _run_id(self) -> str:
+        """The open run; empty between runs."""
+        return self.fold.run.id if self.fold.is_running and self.fold.run is not None else ""
+
+    def _event(self, body: Body, cause: str, run: str) -> Event:
         self._seq += 1
-        run = body.run_id if isinstance(body, TurnStarted | TurnEnded) else ""
-        if isinstance(body, SessionStarted):
+        if isinstance(body, TurnEnded):
+            run = body.run_id
+        elif isinstance(body, SessionStarted):
             run = f"{body.session_id}.{self.fold.runs + 1}"  # the one that comes
-        elif not run and self.fold.is_running and self.fold.run is not None:
-            run = self.fold.run.id
-        return Event(seq=self._seq, at=self.clock.now(), run_id=run, body=body, cause=cause)
+        return Event(
+            seq=self._seq,
+            at=self.clock.now(),
+            run_id=run,
+            body=body,
+            cause=cause or parent_of(body, self.fold),
+        )
 
     def _publish(self, entries: list[Entry]) -> None:
         for entry in entries:
@@ -167,7 +187,7 @@ class Session:
                 self._hub.publish(entry)
         held, self._held = self._held, []
         for body, cause in held:
-            self._hub.publish(self._event(body, cause))
+            self._hub.publish(self._event(body, cause, self._run_id))
 
     def _take(self, entry: Entry) -> None:
         if not isinstance(entry, Event):

@@ -142,6 +142,14 @@ def check(run: Engine) -> None:
     assert [end.error for end in ends if end.reason is EndReason.INTERNAL_ERROR] == []
     assert all(run.session.fold.states.of("run", run_id) == "ended" for run_id in starts)
     assert all(end.sentence for end in ends)
+    durable = [event for event in run.seen if event.is_durable]
+    assert [event.body for event in durable if not event.cause] == []
+    assert [event.seq for event in durable] == sorted({event.seq for event in durable})
+    in_run = ""
+    for event in durable:
+        in_run = event.body.run_id if isinstance(event.body, TurnStarted) else in_run
+        assert not in_run or event.run_id == in_run, event
+        in_run = "" if isinstance(event.body, TurnEnded) else in_run
     reading = read_log(run.session.fold.log)
     assert reading.incomplete == () and reading.orphans == ()
     assert run.session.fold.owed == {}
