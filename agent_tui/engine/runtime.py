@@ -51,7 +51,7 @@ from agent_tui.engine.ports import Ports
 from agent_tui.engine.resume import Recovery, crash_parts, kill_lost_terminals
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Session
-from agent_tui.engine.settings import SettingError, apply, change
+from agent_tui.engine.settings import SettingError, apply, assumption_parts, change
 from agent_tui.engine.snapshots import Snapshots
 from agent_tui.engine.standby import Relay
 from agent_tui.engine.stop import Stop, StoppedError
@@ -157,6 +157,8 @@ class EngineRuntime:
             await self._recovery.begin()
         for text in self._opening_notices():
             await session.commit(NoticeRaised(text=text, level="warning"))
+        if told := assumption_parts(session, self._ports.model.info):
+            await session.commit(*told)
         self._show_status()
         watch = Watch(session, self._ports)
         self._aside(watch.run())

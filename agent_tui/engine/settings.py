@@ -3,13 +3,21 @@
 from dataclasses import replace
 
 from agent_tui.engine.drift import changed_notice
-from agent_tui.engine.events import SettingChanged, StatusChanged
+from agent_tui.engine.events import NoticeRaised, SettingChanged, StatusChanged
 from agent_tui.engine.ports import Ports
 from agent_tui.engine.session import Part, Session
 from agent_tui.errors import AgentError
+from agent_tui.models.base import ModelInfo
 
 EFFORTS = ("minimal", "low", "medium", "high")
 OF_GATE = ("approval", "sandbox", "network", "add_dir")
+
+
+def assumption_parts(session: Session, info: ModelInfo) -> list[Part]:
+    """What is to be told, once a session, of a model of which nothing is known."""
+    key = f"model.unknown.{info.name}"
+    is_new = bool(info.assumption) and key not in session.fold.notices
+    return [NoticeRaised(text=info.assumption, key=key)] if is_new else []
 
 
 class SettingError(Exception):
@@ -26,6 +34,7 @@ async def change(session: Session, ports: Ports, key: str, value: str, cause: st
     match key:
         case "model":
             info = ports.model.info
+            await session.commit(*assumption_parts(session, info))
             session.show(StatusChanged(model=info.name, context_window=info.context_window), cause=cause)
         case "effort":
             session.show(StatusChanged(effort=value), cause=cause)

@@ -129,6 +129,16 @@ class ModelInfo:
         """`PROVIDER/MODEL`."""
         return f"{self.provider}/{self.model}"
 
+    @property
+    def assumption(self) -> str:
+        """What a person should know of a model that nothing is known of, or ''."""
+        if self.known:
+            return ""
+        return (
+            f"model `{self.name}` is not in the catalogue: a context window of {self.context_window:,} "
+            f'tokens is assumed; set `providers.{self.provider}.models."{self.model}".context_window`'
+        )
+
 
 def cost_usd(usage: Usage, info: ModelInfo) -> float | None:
     """What a response cost, or None where the price is unknown.

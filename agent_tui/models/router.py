@@ -47,16 +47,6 @@ class Route:
         """A key can be had that is not in the environment."""
         return bool(self.api_key_command or self.api_key_keyring)
 
-    @property
-    def notice(self) -> str:
-        """What a person should know before the first request, or ''."""
-        if self.info.known:
-            return ""
-        return (
-            f"model `{self.name}` is not in the catalogue: a context window of {self.info.context_window} "
-            f"tokens is assumed; set `providers.{self.info.provider}.models.{self.info.model}.context_window`"
-        )
-
 
 def find_route(name: str, *, base_url: str = "", providers: Mapping[str, Any] | None = None) -> Route:
     """Look a `PROVIDER/MODEL` up; `base_url` is `--base-url`, `providers` the user's table.

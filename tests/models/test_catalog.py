@@ -29,7 +29,8 @@ def test_a_dated_name_is_the_model_without_the_date() -> None:
 def test_an_unknown_model_gets_a_safe_default_and_says_so() -> None:
     route = find_route("openai/nobody-knows")
     assert (route.info.context_window, route.info.price_input, route.info.known) == (32_000, None, False)
-    assert "not in the catalogue" in route.notice and "context_window" in route.notice
+    told = route.info.assumption
+    assert "not in the catalogue" in told and 'models."' in told and "context_window" in told
 
 
 def test_a_user_overrides_every_value() -> None:
