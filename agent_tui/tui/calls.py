@@ -6,6 +6,7 @@ from typing import Any
 
 from agent_tui.engine import events
 from agent_tui.engine.types import CallState
+from agent_tui.tui import words
 from agent_tui.tui.transcript import blocks
 from agent_tui.tui.transcript.card import FOLDABLE, shown_arguments
 from tools.types import Outcome, OutcomeStatus
@@ -65,6 +66,8 @@ class Calls:
     def proposed(self, body: events.CallProposed, newest: blocks.Block | None) -> None:
         """A card for the call, or a place in the card of the reads beside it."""
         shown = body.shown or shown_arguments(body.tool, body.arguments)
+        if body.tool == "update_plan":  # the plan has a block of its own
+            shown = words.count(shown.count("\n") + 1, "step")
         call = blocks.Call(
             call_id=body.call_id, tool=body.tool, shown=shown, step_id=body.step_id,
             by_person=body.by == "person", to_model=body.to_model,
@@ -155,6 +158,9 @@ class Calls:
         call.state = outcome.status.value
         call.detail = _detail(outcome)
         call.outcome, call.duration_s, call.arguments = outcome, body.duration_s, ""
+        total = outcome.data.get("total_lines")
+        if isinstance(total, int) and call.output.total:  # pieces of live output may be dropped
+            call.output.total = max(call.output.total, total)
         call.changes, call.external, call.uncovered = body.changes, body.external, body.uncovered
         call.checkpoint_id = body.checkpoint_id or call.checkpoint_id
         call.edited = call.shown if body.edited else ""

@@ -212,3 +212,21 @@ def test_a_person_types_into_a_live_terminal(program: Program, model_server: Mod
         screen.type("q")
         screen.shows("ready")
         screen.leave()
+
+
+def test_the_pager_shows_all_output_of_a_call(program: Program, model_server: ModelServer) -> None:
+    count = call("exec_command", cmd="seq -f 'line %.0f' 3000; exit 3")
+    model_server.script([{"calls": [count]}, {"text": "It failed."}])
+    with start(program, model_server, "-a", "never") as screen:
+        screen.shows("ready")
+        screen.type("count\r")
+        screen.shows("↑ 2,995 earlier lines", "│ line 3000", "It failed.", "● done")
+        screen.type("\x14")
+        screen.shows("── transcript", "line 3000")
+        screen.type("{\r")
+        screen.shows("── transcript", "│ line 2")
+        screen.type("/line 29\r")
+        screen.shows("│ line 28", "│ line 29", "│ line 30")
+        screen.type("q")
+        screen.shows("ready")
+        screen.leave()

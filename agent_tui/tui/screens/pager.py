@@ -1,9 +1,13 @@
 """The transcript pager: everything of the session, each call with all output that is kept."""
 
+from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agent_tui.engine.commands import Subject
 from agent_tui.tui import cutting
+from agent_tui.tui.link import RefusedError
 from agent_tui.tui.screens.view import View
 from agent_tui.tui.transcript import blocks, render
 from agent_tui.tui.transcript.lines import BLANK, Line, plain
@@ -27,6 +31,7 @@ class PagerView(View):
         self._first = max(len(self._blocks) - NEAR, 0)
         self._starts: list[int] = []  # first line of each block
         self._unfolded: set[int] = set()
+        self._outputs: dict[str, list[str]] = {}  # call → all lines that were kept of it
         self._at_end = True
         if find:
             self._finding = ""
@@ -47,11 +52,36 @@ class PagerView(View):
         return rows
 
     def _whole(self, block: blocks.Block, look: Look) -> list[Line]:
+        if isinstance(block, blocks.Card):
+            calls = [self._with_output(call) for call in block.calls]
+            return render.render(blocks.Card(calls=calls, expanded=True), replace(look, whole=True))
         before, block.expanded = block.expanded, True
         try:
             return render.render(block, look)
         finally:
             block.expanded = before
+
+    def _with_output(self, call: blocks.Call) -> blocks.Call:
+        """The call with all of its output that was fetched."""
+        lines = self._outputs.get(call.call_id)
+        if lines is None:
+            return call
+        output = blocks.Output()
+        output.lines, output.total = deque(lines), len(lines)
+        return replace(call, output=output)
+
+    async def _fetch(self, card: blocks.Card) -> None:
+        for call in card.calls:
+            artifact = call.outcome.artifact if call.outcome is not None else None
+            if artifact is None or call.call_id in self._outputs:
+                continue
+            try:
+                text = str(await self.agent.link.ask(Subject.OUTPUT, ref=artifact.ref))
+            except RefusedError as error:
+                self.say(str(error))
+                continue
+            self._outputs[call.call_id] = text.splitlines()
+            self.draw()
 
     def draw(self) -> None:
         super().draw()
@@ -61,8 +91,12 @@ class PagerView(View):
             self.draw_frame()
 
     def _index(self) -> int:
-        """The block at the top of the view, or the found one."""
-        top = self.body.marked if self.body.marked >= self.body.top else self.body.top
+        """The found block while it is in view, else the newest at the end, else the one at the top."""
+        shown = range(self.body.top, self.body.top + self.body.size.height)
+        if self.body.marked in shown:
+            top = self.body.marked
+        else:
+            top = len(self.body.lines) if self.body.top >= self.body.last_top else self.body.top
         return max((index for index, start in enumerate(self._starts) if start <= top), default=0)
 
     def press(self, key: str, character: str) -> bool:
@@ -70,8 +104,7 @@ class PagerView(View):
             kind = blocks.UserMessage if character in "[]" else blocks.Card
             self._jump(kind, -1 if character in "[{" else 1)
         elif key == "enter":
-            self._unfolded ^= {self._index()}
-            self.draw()
+            self._unfold(self._index())
         elif character in ("y", "Y"):
             self._copy(raw=character == "Y")
         elif character == "g" and self._first:
@@ -81,6 +114,13 @@ class PagerView(View):
         else:
             return False
         return True
+
+    def _unfold(self, index: int) -> None:
+        self._unfolded ^= {index}
+        block = self._blocks[self._first :][index] if self._starts else None
+        if isinstance(block, blocks.Card) and index in self._unfolded:
+            self.run_worker(self._fetch(block))
+        self.draw()
 
     def _jump(self, kind: type[blocks.Block], by: int) -> None:
         shown = self._blocks[self._first :]

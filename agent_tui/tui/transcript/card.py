@@ -16,6 +16,7 @@ OBJECT_ROWS = 3  # rows of a long command before `… n more lines`
 RUNNING_ROWS = 5
 FAILED_ROWS = 5
 DONE_ROWS = 2
+EXPANDED_ROWS = 400
 SILENT_S = 30.0  # after this a running card says how long nothing came
 
 FOLDABLE = {"read_file": "file", "list_files": "listing", "search_files": "search", "view_image": "image"}
@@ -189,7 +190,7 @@ def _output(call: Call, expanded: bool, look: Look) -> list[Line]:
 
 def _shown_rows(call: Call, expanded: bool, look: Look) -> int:
     if expanded:
-        return 400
+        return len(call.output.lines) if look.whole and call.output.lines else EXPANDED_ROWS
     if call.state == "running":
         return 3 if look.low else RUNNING_ROWS
     failed = call.state in ("failed", "timed_out", "interrupted", "invalid", "outcome_unknown")

@@ -17,6 +17,7 @@ class Look:
     output: OutputSetting = "auto"
     now: float = 0.0  # UTC seconds; only running blocks look at it
     low: bool = False  # fewer than 20 rows
+    whole: bool = False  # expanded cards show every line they have
     spoken: bool = False  # for a screen reader: words in place of signs
 
     @property
