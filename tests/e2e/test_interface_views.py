@@ -224,7 +224,7 @@ def test_the_pager_shows_all_output_of_a_call(program: Program, model_server: Mo
         screen.type("\x14")
         screen.shows("── transcript", "line 3000")
         screen.type("{\r")
-        screen.shows("── transcript", "│ line 2")
+        screen.shows("── transcript", "│ line 1\n")
         screen.type("/line 29\r")
         screen.shows("│ line 28", "│ line 29", "│ line 30")
         screen.type("q")
