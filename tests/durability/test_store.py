@@ -64,6 +64,7 @@ async def test_a_store_cut_at_any_byte_opens_with_its_beginning_or_says_why_not(
         (root / "session.db").write_bytes(whole[:cut])
         found = await load(root / "session.db")
         assert found is None or found == said[: len(found)]
+        shutil.rmtree(root)
 
 
 async def test_a_journal_cut_at_any_byte_loses_at_most_its_end(tmp_path: Path) -> None:
@@ -86,6 +87,7 @@ async def test_a_journal_cut_at_any_byte_loses_at_most_its_end(tmp_path: Path) -
             assert found == said[: len(found)]
             assert len(found) >= longest
             longest = len(found)
+        shutil.rmtree(root)
     assert longest == len(said)
 
 
