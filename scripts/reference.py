@@ -5,7 +5,61 @@ import os
 os.environ["COLUMNS"] = "100"  # argparse wraps to the terminal
 
 from agent_tui.cli.parser import COMMANDS, build
+from agent_tui.engine.rules import KINDS
 from agent_tui.engine.types import END_FACTS
+from tools.types import Grant
+
+# `tests/engine/test_rules.py` reads the example as the program would.
+RULES = """
+## Rules of approval
+
+`rules.toml` beside your `config.toml` holds what was settled beforehand. `p` at a question writes to it,
+`/approvals` lists it and takes rules back; you may edit it too, comments stay. Each rule is one table:
+
+```toml
+[[rule]]
+action = "allow"                  # or "ask", "deny"
+run = "make publish INDEX=*"      # exactly one of: KINDS
+workspace = "/home/me/src/shop"   # only there; without it everywhere
+directory = "/home/me/src/shop"   # only for commands that run there
+grant = "network"                 # beyond the sandbox: GRANTS
+
+[[rule]]
+action = "deny"
+run = "git push"
+
+[[rule]]
+action = "ask"
+edit = "migrations/**"
+
+[[rule]]
+action = "allow"
+read = "/home/me/.cache/shop/**"
+```
+
+| Key | Stands for |
+|---|---|
+| `run` | one command of a line, word by word, as `agent-tui debug classify` prints it |
+| `line` | a whole line that cannot be taken apart, such as one with a loop or a substitution |
+| `edit` | a file that the agent patches, relative to the workspace |
+| `read` | a path that the agent reads itself, outside the workspace or a secret |
+| `tool` | another tool, by its name |
+| `write`, `host` | a path, a host as `example.org:443`; no tool of this version asks for these by name |
+
+- Words with blanks stand in single quotes. `*` is one word that is no option, `NAME=*` any value of that
+  name, `...` at the end any further words. In paths `*` stays within one level, `/**` at the end does not.
+- An `allow` rule covers exactly its shape, and a line runs only when each command in it is covered. `deny`
+  and `ask` rules also hold for everything that begins like them, and see through `env`, `xargs`, `bash -c`
+  and their like, a path before the program, and options between the words.
+- `deny` beats everything. An `allow` rule without `*` beats an `ask` rule for things like it.
+- What is dangerous whatever the rules say, such as removing a home, is always asked.
+- Refused as too broad to be allowed: shells and interpreters with free code, `sudo` and its like, programs
+  that run others (`xargs`, `env`, `find` …) with free words, `git` and its like without a subcommand, any
+  host, any file. Leaving the sandbox is never a rule. `grant_detail` names the path of `read_path` and
+  `write_path`.
+- A file that cannot be read, or holds a rule that is refused, stops the start and names the line: it may
+  hold a `deny`.
+"""
 
 
 def main() -> None:
@@ -16,6 +70,8 @@ def main() -> None:
     print("\n## How a run ends\n\n| Reason | Exit code | Sentence |\n|---|---|---|")
     for reason, facts in END_FACTS.items():
         print(f"| `{reason}` | {facts.exit_code} | {facts.sentence} |")
+    grants = [grant for grant in Grant if grant not in (Grant.NONE, Grant.NO_SANDBOX)]
+    print(RULES.replace("KINDS", ", ".join(KINDS)).replace("GRANTS", ", ".join(grants)).rstrip())
 
 
 if __name__ == "__main__":

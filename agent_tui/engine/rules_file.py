@@ -1,4 +1,5 @@
 """`rules.toml`: saved rules beside the configuration, read whole and written atomically.
+The format for people: docs/reference.md, "Rules of approval".
 
 [[rule]]
 action = "allow"                # or "ask", "deny"

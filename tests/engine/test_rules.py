@@ -355,3 +355,17 @@ def test_a_failed_write_leaves_the_old_file(rules_file: Path, monkeypatch: pytes
         save_rules(rules_file, [allow("run make x")])
     assert rules_file.read_text() == RULES
     assert [path.name for path in rules_file.parent.iterdir()] == ["rules.toml"]
+
+
+def test_the_example_of_the_reference_is_read(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference.md").read_text()
+    example = page.partition("## Rules of approval")[2].partition("```toml\n")[2].partition("```")[0]
+    path = tmp_path / "rules.toml"
+    path.write_text(example)
+    found = [(rule.action, rule.kind, rule.grant) for rule in load_rules(path)]
+    assert found == [
+        (Action.ALLOW, "run", Grant.NETWORK),
+        (Action.DENY, "run", Grant.NONE),
+        (Action.ASK, "edit", Grant.NONE),
+        (Action.ALLOW, "read", Grant.NONE),
+    ]
