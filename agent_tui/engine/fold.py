@@ -156,6 +156,7 @@ class Fold:
         self.turn_starts: dict[tuple[int, int], int] = {}
         self.told_terminals = ""  # the newest notice to the model of what is live
         self.rollbacks: list[RolledBack] = []
+        self.rollback_places: dict[str, int] = {}  # checkpoint before a rollback → place in the log
         self.clean_end = True  # the process before this one said goodbye
         self._newest_at: float | None = None
         self._reserving = False
@@ -399,6 +400,8 @@ class Fold:
                 self.terminals[body.terminal] = body
             case RolledBack():
                 self.rollbacks.append(body)
+                if body.files is not None:
+                    self.rollback_places[body.files.undo] = len(self.log)
             case _:
                 pass
 

@@ -4,12 +4,14 @@ Files first, then the record: a crash between the two leaves the story longer th
 the checkpoint taken before the rollback still tells.
 """
 
+from typing import assert_never
+
 from agent_tui.engine import inbox
 from agent_tui.engine.commands import Rollback
 from agent_tui.engine.events import GrantRemoved, RolledBack
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Part, Session
-from checkpoints.types import Checkpoint, CheckpointError, RollbackResult
+from checkpoints.types import Cause, Checkpoint, CheckpointError, Phase, RollbackResult
 from context.items import CompactionItem, NoticeItem, ResponseItem, RollbackItem, UserItem
 from context.units import visibility_of
 
@@ -65,6 +67,9 @@ def redo_parts(session: Session, last: RolledBack, files: RollbackResult | None)
     if last.item_id:
         item_id = session.item_id("b")
         parts.append(RollbackItem(id=item_id, hidden=(), undone=last.item_id))
+        again = _hidden_by(session, last.checkpoint_id)
+        if again:
+            parts.append(RollbackItem(id=session.item_id("b", ahead=1), hidden=again))
     body = RolledBack(
         checkpoint_id=files.target if files else last.checkpoint_id,
         mode=last.mode,
@@ -99,6 +104,8 @@ def rollback_parts(
         hidden, draft = hidden_from(session, target)
         item_id = session.item_id("b")
         parts.append(RollbackItem(id=item_id, hidden=hidden))
+        for ahead, back in enumerate(_in_force(session, _hidden_by(session, target.id)), start=1):
+            parts.append(RollbackItem(id=session.item_id("b", ahead=ahead), hidden=(), undone=back.id))
         parts += inbox.returns(session, "rolled back")
         parts += [
             GrantRemoved(grant_id=grant[0].approval_id, reason="given after the point of the rollback")
@@ -115,7 +122,8 @@ def hidden_from(session: Session, target: Checkpoint) -> tuple[tuple[str, ...], 
     """Ids of the items from the step of the checkpoint on, whole units, and the message to edit.
 
     A checkpoint of a turn's start hides the message that began the turn; one before a call hides
-    the response that made the call. Results and notices go with their response.
+    the response that made the call; any other what came after it. Results and notices go with their
+    response.
     """
     log = session.fold.log
     gone = visibility_of(log).hidden
@@ -131,22 +139,54 @@ def hidden_from(session: Session, target: Checkpoint) -> tuple[tuple[str, ...], 
 
 
 def _start_of(session: Session, target: Checkpoint) -> int:
-    """Index in the log of the first item after the checkpoint."""
-    fold = session.fold
+    """Index in the log of the first item after the checkpoint, whole units."""
+    fold, cause = session.fold, target.cause
+    end = len(fold.log)
     if target.session != session.id:
-        return len(fold.log)
-    steps = {item.step_id: index for index, item in enumerate(fold.log) if isinstance(item, ResponseItem)}
-    if target.cause.phase in ("turn_start", "turn_end"):
-        return (
-            fold.turn_starts.get((target.cause.turn, target.cause.step), len(fold.log))
-            if target.cause.phase == "turn_start"
-            else len(fold.log)
-        )
-    call = fold.calls.get(target.cause.call_id)
-    index = steps.get(call.proposed.step_id) if call else None
-    if index is None:
-        return len(fold.log)
-    return index if target.cause.phase == "before_call" else index + 1
+        return end
+    match cause.phase:
+        case Phase.TURN_START:
+            return fold.turn_starts.get((cause.turn, cause.step), end)
+        case Phase.TURN_END:
+            later = [place for begun, place in fold.turn_starts.items() if begun >= (cause.turn, cause.step)]
+            return min(later, default=end)
+        case Phase.BEFORE_CALL | Phase.AFTER_CALL:
+            return _place_of_call(session, cause, end)
+        case Phase.BEFORE_ROLLBACK:
+            return fold.rollback_places.get(target.id, end)
+        case Phase.AFTER_ROLLBACK:
+            return fold.rollback_places.get(f"{session.id}/{target.seq - 1}", end)
+    assert_never(cause.phase)
+
+
+def _place_of_call(session: Session, cause: Cause, end: int) -> int:
+    """Before the response that made a call, or after its unit."""
+    log = session.fold.log
+    call = session.fold.calls.get(cause.call_id)
+    step_id = call.proposed.step_id if call else ""
+    places = (n for n, item in enumerate(log) if isinstance(item, ResponseItem) and item.step_id == step_id)
+    place = next(places, None)
+    if place is None:
+        return end
+    if cause.phase is Phase.BEFORE_CALL:
+        return place
+    after = (n for n, item in enumerate(log) if n > place and isinstance(item, UserItem | ResponseItem))
+    return next(after, end)
+
+
+def _hidden_by(session: Session, checkpoint_id: str) -> tuple[str, ...]:
+    """What the rollback hid that began with this checkpoint: going back to it brings that back."""
+    fold = session.fold
+    ids = {one.item_id for one in fold.rollbacks if one.files and one.files.undo == checkpoint_id}
+    found = (item.hidden for item in fold.log if isinstance(item, RollbackItem) and item.id in ids)
+    return next(found, ())
+
+
+def _in_force(session: Session, hidden: tuple[str, ...]) -> list[RollbackItem]:
+    """The records that hide exactly these items and were not taken back."""
+    records = [item for item in session.fold.log if isinstance(item, RollbackItem)]
+    undone = {record.undone for record in records}
+    return [record for record in records if hidden and record.hidden == hidden and record.id not in undone]
 
 
 def _step_of_call(call_id: str) -> int:

@@ -30,6 +30,11 @@ def turn(
     return ran
 
 
+def goes_back(program: Program, *argv: str) -> None:
+    ran = program.run("rollback", "--yes", *argv)
+    assert ran.code == 0, ran.err
+
+
 def run(*lines: str) -> dict[str, Any]:
     return {"calls": [call("exec_command", cmd=line) for line in lines]}
 
@@ -88,3 +93,49 @@ def test_conversation_only_leaves_the_files(program: Program, model_server: Mode
     turn(program, model_server, argv=("--last", "another"))
     assert "the question" not in json.dumps(model_server.requests[-1].json)
     assert program.run("rollback", "--redo", "--yes").code == 2  # a message came after it
+
+
+def listed(program: Program) -> list[dict[str, Any]]:
+    """The checkpoints, oldest first."""
+    return [json.loads(line) for line in program.run("checkpoints", "--json").out.splitlines()][::-1]
+
+
+def said(program: Program, server: ModelServer) -> list[str]:
+    """Which of the numbered questions the model gets to see with another one."""
+    turn(program, server, argv=("--last", "question last"))
+    body = json.dumps(server.requests[-1].json)
+    return [word for word in ("one", "two", "three") if f"question {word}" in body]
+
+
+def test_each_point_of_a_turn_takes_the_conversation_to_it(
+    program: Program, model_server: ModelServer
+) -> None:
+    turn(program, model_server, run("echo 1 > a", "echo 2 > b"), argv=("question one",))
+    turn(program, model_server, run("echo 3 > c"), argv=("--last", "question two"))
+    points = {one["phase"]: one["id"] for one in listed(program) if one["turn"] == 1}
+    goes_back(program, points["turn_end"])
+    assert not (program.workspace / "c").exists()
+    assert said(program, model_server) == ["one"]
+    goes_back(program, points["after_call"])  # the server takes no response without all its results
+    assert (program.workspace / "b").exists()
+    assert said(program, model_server) == ["one"]
+    goes_back(program, points["before_call"])
+    assert said(program, model_server) == ["one"]
+
+
+def test_the_state_before_a_rollback_can_be_had_by_id_after_more_was_said(
+    program: Program, model_server: ModelServer
+) -> None:
+    turn(program, model_server, run("echo 1 > a"), argv=("question one",))
+    turn(program, model_server, run("echo 2 > b"), argv=("--last", "question two"))
+    goes_back(program)
+    turn(program, model_server, run("echo 3 > c"), argv=("--last", "question three"))
+    undo = next(one["id"] for one in listed(program) if one["phase"] == "before_rollback")
+    goes_back(program, undo)
+    assert sorted(path.name for path in program.workspace.iterdir()) == ["a", "b"]
+    ran = program.run("rollback", "--redo", "--yes")
+    assert ran.code == 0, ran.err
+    assert sorted(path.name for path in program.workspace.iterdir()) == ["a", "c"]
+    assert said(program, model_server) == ["one", "three"]
+    goes_back(program, undo)
+    assert said(program, model_server) == ["one", "two"]
