@@ -66,6 +66,12 @@ def test_no_command_of_ours_runs_the_projects_tools(
     assert not pwned.exists(), pwned.read_text()
 
 
+def test_a_program_of_the_project_is_never_called_reading(program: Program) -> None:
+    """The line is judged by the program that the command finds, not by the one that we would."""
+    told = program.run("debug", "classify", "git status")
+    assert "`git` is a program of the workspace" in told.out
+
+
 def test_a_session_of_this_project_is_resumed_from_elsewhere(
     program: Program, pwned: Path, model_server: ModelServer, tmp_path: Path
 ) -> None:
