@@ -97,7 +97,7 @@ async def test_a_row_whose_end_is_lost_is_never_taken_for_whole(tmp_path: Path) 
     await records.append([Record(kind="item", body={"n": n, "text": "x" * 900}, at=1.0) for n in range(9)])
     await records.close()
     whole = path.read_bytes()
-    for cut in range(0, len(whole), 50):
+    for cut in cuts(len(whole)):  # some in each row
         path.write_bytes(whole[:cut])
         try:
             records, _ = await open_or_salvage(path)
