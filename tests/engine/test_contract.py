@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from agent_tui.engine.commands import Submit
+from agent_tui.engine.commands import Continue, Submit
 from agent_tui.engine.events import CallProposed, TurnEnded
 from agent_tui.engine.types import EndReason
 from checkpoints.types import FileChange
@@ -57,6 +57,20 @@ async def test_a_command_that_stays_red_ends_as_unmet_after_a_bounded_number_of_
         ended = await finish(run)
     assert (ended.reason, ended.exit_code) == (EndReason.CONTRACT_UNMET, 6)
     assert len(check.commands) == 3
+
+
+async def test_the_number_of_tries_survives_a_crash(tmp_path: Path) -> None:
+    async with engine(tmp_path, text("done 0"), text("done 1"), verify="make test") as run:
+        Check(run, 99)
+        run.send(Submit(text="go"))
+        await run.wait(CallProposed, count=2)
+        await run.crash()
+    async with engine(tmp_path, text("done 2"), text("done 3"), verify="make test") as again:
+        check = Check(again, 99)
+        again.send(Continue())
+        ended = await again.wait(TurnEnded, count=2)
+    assert isinstance(ended, TurnEnded) and ended.reason is EndReason.CONTRACT_UNMET
+    assert len(check.commands) == 2, "one try was told before the crash, two were left"
 
 
 async def test_the_answer_must_fit_the_schema(tmp_path: Path) -> None:
