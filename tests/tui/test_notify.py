@@ -1,101 +1,98 @@
+"""Title and notifications: what is said, when, and to whom not."""
+
 import pytest
 
 from agent_tui.engine import events
 from agent_tui.engine.types import EndReason
-from agent_tui.tui.notify import Notifier
+from agent_tui.tui.notify import Notifier, sequence
 from agent_tui.tui.state import Asked, State
-from agent_tui.tui.transcript import diff
-from agent_tui.tui.transcript.lines import plain
-from agent_tui.tui.transcript.look import Look
+
+TERMINALS = ("TMUX", "TERM_PROGRAM", "TERM", "WT_SESSION", "VTE_VERSION")
 
 
 @pytest.fixture(autouse=True)
-def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("TMUX", "TERM_PROGRAM", "WT_SESSION", "VTE_VERSION"):
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal that takes OSC 9."""
+    for name in TERMINALS:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TERM", "xterm-kitty")
+    monkeypatch.setenv("TERM_PROGRAM", "WezTerm")
 
 
-def question() -> Asked:
-    return Asked(
-        event=events.QuestionAsked(question_id="q", call_id="c", text="x", options=(), free_text=True)
-    )
+def asked() -> Asked:
+    event = events.QuestionAsked(question_id="q", call_id="c", text="rm -rf /?", options=(), free_text=True)
+    return Asked(event=event)
 
 
-def busy() -> State:
-    state = State()
-    state.busy, state.turn_started_at = True, 1.0
-    return state
-
-
-def test_the_title_follows_the_session() -> None:
-    written: list[str] = []
-    notifier = Notifier("slugkit", written.append)
-    state = busy()
-    notifier.update(state, 2.0)
-    state.asked.append(question())
-    notifier.update(state, 3.0)
-    state.asked.clear()
-    state.busy, state.ended = False, EndReason.COMPLETED
-    notifier.update(state, 4.0)
-    assert [each for each in written if each.startswith("\x1b]2;")] == [
-        "\x1b]2;slugkit working\x07",
-        "\x1b]2;! slugkit needs you\x07",
-        "\x1b]2;slugkit done\x07",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("focused", "key_at", "told"), [(True, 0, 0), (False, 99, 1), (None, 99, 0), (None, 1, 1)]
-)
-def test_a_person_who_looks_is_not_notified(focused: bool | None, key_at: float, told: int) -> None:
+def told(*moments: tuple[State, float], focused: bool | None = False, key_at: float = 0.0) -> list[str]:
+    """What is written for a session that goes through these states, without the escape codes."""
     written: list[str] = []
     notifier = Notifier("slugkit", written.append)
     notifier.focused, notifier.key_at = focused, key_at
-    state = busy()
-    state.asked.append(question())
-    notifier.update(state, 100.0)
-    notifier.update(state, 101.0)
-    assert written.count("\x1b]9;agent-tui: slugkit needs your approval\x07") == told
+    for state, now in moments:
+        notifier.update(state, now)
+    return [text.replace("\x1b]2;", "title ").replace("\x1b]9;", "").rstrip("\x07") for text in written]
+
+
+def working(since: float = 100.0) -> State:
+    return State(busy=True, turn_started_at=since)
+
+
+def ended(reason: EndReason = EndReason.COMPLETED, files: int = 2) -> State:
+    return State(ended=reason, changed_paths=dict.fromkeys(map(str, range(files))))
+
+
+def test_a_prompt_is_told_once_and_names_nothing_of_it() -> None:
+    waits = State(asked=[asked()])
+    assert told((State(), 100.0), (waits, 101.0), (waits, 150.0)) == [
+        "title slugkit",
+        "agent-tui: slugkit needs your approval",
+        "title ! slugkit needs you",
+    ]
+
+
+def test_a_long_turn_is_told_when_it_is_over() -> None:
+    assert told((working(100.0), 100.0), (ended(), 125.0)) == [
+        "title slugkit working",
+        "agent-tui: slugkit is done (2 files)",
+        "title slugkit done",
+    ]
+
+
+def test_a_short_turn_is_not_told() -> None:
+    assert told((working(100.0), 100.0), (ended(), 105.0)) == ["title slugkit working", "title slugkit done"]
+
+
+def test_a_stop_is_told_however_short() -> None:
+    found = told((working(), 100.0), (ended(EndReason.MODEL_UNAVAILABLE), 101.0))
+    assert found[1:] == ["agent-tui: slugkit stopped: provider down", "title ! slugkit stopped"]
+
+
+@pytest.mark.parametrize(("focused", "key_at", "said"), [(True, 0.0, 0), (None, 95.0, 0), (None, 80.0, 1)])
+def test_who_looks_is_not_told(focused: bool | None, key_at: float, said: int) -> None:
+    found = told((State(asked=[asked()]), 100.0), focused=focused, key_at=key_at)
+    assert sum(text.startswith("agent-tui:") for text in found) == said
+
+
+def test_two_within_five_seconds_are_one() -> None:
+    one, two = State(asked=[asked()]), State(asked=[asked(), asked()])
+    found = told((one, 100.0), (two, 103.0), (State(), 104.0), (one, 110.0))
+    assert sum(text.startswith("agent-tui:") for text in found) == 2
 
 
 @pytest.mark.parametrize(
-    ("reason", "now", "words"),
+    ("environment", "written"),
     [
-        (EndReason.COMPLETED, 10.0, ""),
-        (EndReason.COMPLETED, 30.0, "slugkit is done"),
-        (EndReason.MODEL_UNAVAILABLE, 10.0, "slugkit stopped: provider down"),
+        ({"TERM": "xterm-kitty"}, "\x1b]9;hi\x07"),
+        ({"WT_SESSION": "1"}, "\x1b]9;hi\x07"),
+        ({"VTE_VERSION": "7600"}, "\x1b]777;notify;agent-tui;hi\x07"),
+        ({"TERM": "xterm-256color"}, "\x07"),
+        ({"TERM_PROGRAM": "WezTerm", "TMUX": "/tmp/t,1,0"}, "\x07"),
     ],
 )
-def test_the_end_of_a_long_turn_is_told_and_a_stop_always(reason: EndReason, now: float, words: str) -> None:
-    written: list[str] = []
-    notifier = Notifier("slugkit", written.append)
-    notifier.focused = False
-    state = busy()
-    notifier.update(state, 2.0)
-    state.busy, state.ended = False, reason
-    notifier.update(state, now)
-    said = [each for each in written if each.startswith("\x1b]9;")]
-    assert said == ([f"\x1b]9;agent-tui: {words}\x07"] if words else [])
-
-
-def test_progress_is_told_only_when_it_is_wanted() -> None:
-    quiet: list[str] = []
-    Notifier("slugkit", quiet.append).update(busy(), 2.0)
-    assert not any("]9;4" in each for each in quiet)
-    written: list[str] = []
-    notifier = Notifier("slugkit", written.append, progress=True)
-    state = busy()
-    notifier.update(state, 2.0)
-    state.asked.append(question())
-    notifier.update(state, 3.0)
-    notifier.close()
-    assert [each for each in written if "]9;4" in each] == [
-        "\x1b]9;4;3;0\x07", "\x1b]9;4;4;0\x07", "\x1b]9;4;0;0\x07",
-    ]  # fmt: skip
-
-
-def test_a_screen_reader_is_told_what_a_row_of_a_diff_is() -> None:
-    files = diff.parse("--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n x = 1\n-y = 2\n+y = 3\n")
-    rows = [plain(row) for row in diff.rows(files[0], Look(width=80, spoken=True))]
-    assert [row.split()[1] for row in rows[2:]] == ["removed", "added"]
+def test_each_terminal_gets_what_it_takes(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], written: str
+) -> None:
+    monkeypatch.delenv("TERM_PROGRAM")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert sequence("hi") == written

@@ -1,0 +1,51 @@
+"""File mentions: where one begins, and which paths come first."""
+
+import pytest
+
+from agent_tui.tui.mention import SHOWN, best, mentioned
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("@", 0),
+        ("see @src/a", 4),
+        ("(@x", 1),
+        ("a\n@x", 2),
+        ("me@example.org", None),
+        ("@x done", None),
+        ("", None),
+    ],
+)
+def test_a_mention_begins_at_a_word(text: str, at: int | None) -> None:
+    assert mentioned(text) == at
+
+
+FILES = ["src/app.py", "tests/test_app.py", "docs/application.md", "README.md", "src/deep/er/mapper.py"]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        (
+            "",
+            ["README.md", "docs/application.md", "src/app.py", "tests/test_app.py", "src/deep/er/mapper.py"],
+        ),
+        ("app.py", ["src/app.py", "tests/test_app.py", "src/deep/er/mapper.py"]),
+        ("README", ["README.md"]),
+        ("readme", ["README.md"]),
+        ("nothing", []),
+    ],
+)
+def test_names_come_before_directories_and_short_before_long(query: str, found: list[str]) -> None:
+    assert best(query, FILES) == found
+
+
+def test_letters_in_order_are_enough() -> None:
+    assert best("tstapp", FILES) == ["tests/test_app.py"]
+
+
+def test_of_very_many_paths_the_best_fifty_are_given() -> None:
+    files = [f"packages/p{number % 97}/module_{number}/file_{number}.py" for number in range(50_000)]
+    assert best("file_49999", files) == [files[49_999]]
+    assert len(best("f", files)) == len(best("mdl_7", files)) == SHOWN
