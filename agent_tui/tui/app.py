@@ -169,6 +169,7 @@ class AgentApp(App[int], inherit_bindings=False):
         if self.guardian is not None:
             self.guardian.watch()
         self.run_worker(self._run_link(), exclusive=False, exit_on_error=True)
+        self.run_worker(self.outside.look_at_multiplexer())
 
     async def _run_link(self) -> None:
         prompt, images, typed = self._initial
@@ -264,7 +265,8 @@ class AgentApp(App[int], inherit_bindings=False):
         self.feed.cuts.clear()
         added, changed = self.feed.drain()
         for block in added:
-            self._drop_welcome()
+            if not isinstance(block, blocks.Notice):
+                self._drop_welcome()
             self.transcript.add(block)
         for block in changed:
             self.transcript.changed(block)
@@ -295,12 +297,12 @@ class AgentApp(App[int], inherit_bindings=False):
 
     def _drop_welcome(self) -> None:
         if self._welcome is not None:
-            self.transcript.replace_all([])
+            self.transcript.replace_all(self.transcript.blocks[1:])
 
     @property
     def _welcome(self) -> blocks.Welcome | None:
         shown = self.transcript.blocks
-        return shown[0] if len(shown) == 1 and isinstance(shown[0], blocks.Welcome) else None
+        return shown[0] if shown and isinstance(shown[0], blocks.Welcome) else None
 
     def draw_fixed(self) -> None:
         """Pending list, activity line and status line."""

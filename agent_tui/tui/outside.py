@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_tui.tui import slash
+from agent_tui.tui import multiplexer, slash
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
@@ -41,6 +41,12 @@ class Outside:
         except OSError as error:
             slash.notice(self._app, f"`{argv[0]}` did not start: {error.strerror}")
             return 1
+
+    async def look_at_multiplexer(self) -> None:
+        """Say what tmux keeps from us, and which of its settings gives it."""
+        if os.environ.get("TMUX") and not self._app.is_headless:
+            for text in multiplexer.notices(await multiplexer.ask()):
+                slash.notice(self._app, text)
 
     def doctor(self) -> None:
         """`agent-tui doctor`, until a key."""

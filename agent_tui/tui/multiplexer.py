@@ -1,0 +1,42 @@
+"""What tmux does to keys, told once at the start with the setting that changes it (screens.md 3.1, 5.2)."""
+
+import asyncio
+import contextlib
+
+WAIT_S = 1.0
+SLOW_ESC_MS = 50  # above this a person feels it
+_FORMAT = "#{escape-time} #{extended-keys}"  # options are formats too (tmux manual, FORMATS)
+
+
+async def ask() -> str:
+    """The two options as tmux prints them; empty where it does not answer."""
+    process = None
+    try:
+        process = await asyncio.create_subprocess_exec(
+            "tmux", "display-message", "-p", _FORMAT,
+            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )  # fmt: skip
+        out, _ = await asyncio.wait_for(process.communicate(), WAIT_S)
+    except (OSError, TimeoutError):
+        if process is not None and process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+        return ""
+    return out.decode(errors="replace").strip()
+
+
+def notices(answer: str) -> list[str]:
+    """Sentences about what is withheld or slow; none for an answer that is not understood."""
+    delay, _, extended = answer.partition(" ")
+    if not delay.isdigit():
+        return []
+    said = []
+    if extended == "off":
+        said.append(
+            "tmux withholds Shift+Enter and Ctrl+Enter; use Ctrl+J for a new line and Ctrl+S to steer now, "
+            "or set `extended-keys on`"
+        )
+    if int(delay) > SLOW_ESC_MS:
+        said.append(f"tmux holds Esc back for {delay} ms; set `escape-time` to {SLOW_ESC_MS} or less")
+    return said
