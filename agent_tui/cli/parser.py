@@ -132,7 +132,8 @@ def _refuse_slip(argv: Sequence[str]) -> None:
 
     from agent_tui.near import is_slip
 
-    meant = next((name for name in COMMANDS if is_slip(word, name)), "")
+    names = (*COMMANDS, *(f"--{flag}" for flag in ("help", "version") if flag == word))
+    meant = next((name for name in names if is_slip(word, name.removeprefix("--"))), "")
     if meant:
         raise UsageError(
             f"`{word}` is no command; did you mean `agent-tui {meant}`? "

@@ -87,6 +87,7 @@ def one_line(ran: Ran) -> str:
         ((), "stdin or stdout is not a terminal; "),
         (("resume", "--last"), "stdin or stdout is not a terminal; "),
         (("rolback",), "`rolback` is no command; did you mean `agent-tui rollback`?"),
+        (("help",), "`help` is no command; did you mean `agent-tui --help`?"),
         (("-m", "a/b", "exce", "hi"), "`exce` is no command; did you mean `agent-tui exec`?"),
         (("resume", "x", "--last"), "resume: give an ID or `--last`, not both"),
         (("config", "nonsense"), "config: argument action: invalid choice: 'nonsense'"),

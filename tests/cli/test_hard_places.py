@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.terminal import Terminal
 from tests.program import Program, Ran, command
 
 EXEC = ("exec", "-m", "demo/scripted")
@@ -183,3 +184,11 @@ def test_a_schema_that_cannot_be_used_is_told_before_the_run(
     ran = program.run(*EXEC, "--output-schema", "s.json", "hi")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith(f"agent-tui: --output-schema: `s.json` {problem}")
+
+
+@pytest.mark.parametrize("term", ["dumb", ""])
+def test_a_terminal_that_can_do_nothing_gets_line_mode(program: Program, term: str) -> None:
+    with Terminal(program, "-m", "demo/scripted", TERM=term) as terminal:
+        terminal.expect("plain mode")
+        terminal.type("\x04")
+        assert terminal.end() == 0
