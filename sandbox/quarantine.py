@@ -4,6 +4,7 @@ The index can be given entries that make the user's own `git status` read the co
 repository inside the workspace. Such a repository is disarmed by moving its `.git` away.
 """
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -20,9 +21,8 @@ def after_lane(policy: Policy, found: Repository, before: frozenset[str]) -> lis
     """Disarm new nested repositories of the index; returns one sentence for each thing to know."""
     told = []
     for name in sorted(repository.gitlinks(found) - before):
-        place = policy.workspace / name / ".git"
-        if os.path.lexists(place) and _inside(place, policy.workspace):
-            kept = _move_away(place, policy.state_dir)
+        kept = _disarm(policy, name)
+        if kept:
             told.append(f"`{name}` was added as a nested repository; its `.git` was moved to `{kept}`")
     told += [
         f"git stopped inside `{name}`; look at its steps before continuing it"
@@ -32,15 +32,40 @@ def after_lane(policy: Policy, found: Repository, before: frozenset[str]) -> lis
     return told
 
 
-def _inside(place: Path, workspace: Path) -> bool:
-    return Path(os.path.realpath(place.parent)).is_relative_to(workspace)
-
-
-def _move_away(place: Path, state_dir: Path) -> Path:
-    target = private_dir(state_dir / "sandbox" / "quarantine") / f"{time.time_ns()}.git"
+def _disarm(policy: Policy, name: str) -> Path | None:
+    """Move the `.git` of a nested repository away; None where there is none in the workspace. Another
+    command may exchange directories meanwhile, so no step of the way follows a link."""
     try:
-        place.rename(target)
+        fd = _opened(policy.workspace, name)
+    except OSError:
+        return None
+    new_name = f"{time.time_ns()}.git"
+    store = private_dir(policy.state_dir / "sandbox" / "quarantine")
+    store_fd = os.open(store, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.rename(".git", new_name, src_dir_fd=fd, dst_dir_fd=store_fd)
+        return store / new_name
+    except FileNotFoundError:
+        return None
     except OSError:  # another file system: beside it, under a name that git ignores
-        target = place.with_name(f".git-disarmed-{time.time_ns()}")
-        place.rename(target)
-    return target
+        beside = f".git-disarmed-{new_name}"
+        os.rename(".git", beside, src_dir_fd=fd, dst_dir_fd=fd)
+        return policy.workspace / name / beside
+    finally:
+        os.close(fd)
+        os.close(store_fd)
+
+
+def _opened(workspace: Path, name: str) -> int:
+    """A directory of the workspace; raises OSError where a link or `..` leads to it."""
+    fd = os.open(workspace, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    for part in Path(name).parts:
+        if part in ("..", "/"):
+            os.close(fd)
+            raise OSError(errno.EXDEV, "leads out of the workspace", name)
+        try:
+            below = os.open(part, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
+        finally:
+            os.close(fd)
+        fd = below
+    return fd

@@ -311,3 +311,21 @@ async def test_a_protected_path_below_another_opens_nothing(shell: Shell) -> Non
     world.run('mkdir -p "$WS/.vscode/c/d" && git init -q "$WS/.vscode/c/d/e"')
     _, said = await shell.run("touch .vscode/a/x .vscode/a/b/x .vscode/c/x .vscode/c/d/x")
     assert said.count("Read-only file system") == 4
+
+
+@pytest.mark.parametrize("exchanged", [False, True])
+async def test_a_nested_repository_of_the_index_is_disarmed_and_nothing_outside(
+    shell: Shell, exchanged: bool
+) -> None:
+    """Where a link has taken its place, what it leads to is not ours to move."""
+    world = shell.world
+    world.run('git init -q "$OUT/mine"')
+    swap = f"mv sub gone && ln -s {world.out}/mine sub" if exchanged else "true"
+    script = f"git init -q sub && git -C sub commit -q --allow-empty -m x && git add sub && {swap}"
+    running = await shell.start(script, policy={"git_lane": True})
+    assert (await running.wait()).code == 0
+    await running.ended()
+    running.close()
+    assert (world.out / "mine" / ".git").is_dir()
+    assert (world.ws / "sub" / ".git").exists() is exchanged
+    assert any("moved to" in notice for notice in running.notices) is not exchanged
