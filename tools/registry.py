@@ -73,7 +73,7 @@ def build_toolbox(
         probe=probe,
         shared_network=shared_network,
         terminals=terminals,
-        budget=Budget(),
+        budget=Budget.beside(artifacts),
         interactive=interactive,
         environ=os.environ if environ is None else environ,
     )

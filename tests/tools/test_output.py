@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tools.output.canvas import LINE_CAP
 from tools.output.collector import Collector, Taken
 from tools.output.report import output_text
-from tools.output.spool import Budget, Spool
+from tools.output.spool import BUDGET_BYTES, Budget, Spool
 from tools.output.window import Window, size_of
 
 NOWHERE = Path("/dev/null")
@@ -338,3 +338,12 @@ def test_the_disk_budget_of_a_session_ends_the_spool(tmp_path: Path) -> None:
     spool.write(b"678901")
     assert spool.stopped
     assert (tmp_path / "spool").read_bytes() == b"12345"
+
+
+def test_what_an_earlier_process_kept_counts_for_the_budget(tmp_path: Path) -> None:
+    (tmp_path / "c1.1.out").write_bytes(b"x" * 1_000_000)
+    with (tmp_path / "c1.2.out").open("wb") as file:
+        file.truncate(10 * BUDGET_BYTES)  # a hole
+    assert BUDGET_BYTES - 1_100_000 < Budget.beside(tmp_path).left <= BUDGET_BYTES - 1_000_000
+    (tmp_path / "versions.jsonl").write_bytes(b"x" * 1_000_000)
+    assert Budget.beside(tmp_path).left > BUDGET_BYTES - 1_100_000

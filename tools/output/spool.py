@@ -21,6 +21,12 @@ class Budget:
     def __init__(self, left: int = BUDGET_BYTES) -> None:
         self.left = left
 
+    @classmethod
+    def beside(cls, artifacts: Path) -> "Budget":
+        """What is left when the outputs that an earlier process of the session kept are counted."""
+        used = sum(path.stat().st_blocks * 512 for path in artifacts.glob("*.out"))  # holes take none
+        return cls(max(0, BUDGET_BYTES - used))
+
 
 class Spool:
     """One append-only file; offsets stay true when the middle is given back to the file system."""
