@@ -34,7 +34,8 @@ class CommandView(View):
         below = len(self.body.lines) - self.body.top - self.body.size.height
         if below > 0:
             return f"space more ({words.count(below, 'line')} below) · end last · / find · y after the end"
-        return "/ find · all was seen" if self._seen_at is not None else "/ find"
+        allowing = [f"{each.key} {each.label}" for each in self._form.choices()[:1] if each.needs_end]
+        return " · ".join([*allowing, "/ find"])
 
     @property
     def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value

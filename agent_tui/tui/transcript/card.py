@@ -206,8 +206,8 @@ def _shown_rows(call: Call, expanded: bool, look: Look) -> int:
 def _lines(call: Call) -> tuple[list[str], int]:
     if call.output.total:
         return list(call.output.lines), call.output.total
-    if call.outcome is None or not call.is_over:
-        return [], 0
+    if call.outcome is None or not call.is_over or call.state in ("yielded", "ended"):
+        return [], 0  # what a terminal's call comes to is its live output alone
     shown = call.outcome.data.get("output")
     text = (
         shown
