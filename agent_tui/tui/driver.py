@@ -14,6 +14,7 @@ from typing import Any
 from textual import _ansi_sequences, events
 from textual._xterm_parser import XTermParser
 from textual.drivers import linux_driver
+from textual.drivers._writer_thread import WriterThread
 from textual.drivers.linux_driver import LinuxDriver
 from textual.keys import Keys
 from textual.message import Message
@@ -118,6 +119,30 @@ def _split_marker(text: str, marker: str) -> tuple[str, str]:
     return text, ""
 
 
+class OutputThread(WriterThread):
+    """The toolkit's writer, which stays alive when the terminal is gone.
+
+    The toolkit's own dies of the first failed write, and whoever writes after it waits for ever once its
+    queue is full: the session would neither end nor be free for another process.
+    """
+
+    def run(self) -> None:
+        is_there = True
+        while (text := self._queue.get()) is not None:
+            is_there = is_there and self._written(text)
+        if is_there:
+            self._written("")
+
+    def _written(self, text: str) -> bool:
+        try:
+            self._file.write(text)
+            if not text or self._queue.qsize() == 0:
+                self._file.flush()
+        except (OSError, ValueError):  # ValueError: the stream was closed
+            return False
+        return True
+
+
 class AgentDriver(LinuxDriver):
     """The toolkit's driver with our modes."""
 
@@ -126,6 +151,7 @@ class AgentDriver(LinuxDriver):
         super().run_input_thread()
 
     def start_application_mode(self) -> None:
+        linux_driver.WriterThread = OutputThread  # type: ignore[attr-defined]  # the only way in, as above
         super().start_application_mode()  # type: ignore[no-untyped-call]  # the toolkit's
         self.write(_PUSH_TITLE + _MODIFY_KEYS)
         self.flush()

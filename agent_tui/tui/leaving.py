@@ -1,5 +1,6 @@
 """What stays in the shell's scrollback: the last answer, and how to go on (screens.md 3.9)."""
 
+import os
 import sys
 
 from agent_tui.safe_text import visible
@@ -24,6 +25,11 @@ def text(session: State, *, is_kept: bool = True) -> str:
 
 
 def write(session: State, *, is_kept: bool) -> None:
-    """To stdout, after the screen was left."""
-    sys.stdout.write(text(session, is_kept=is_kept))
-    sys.stdout.flush()
+    """To stdout, after the screen was left; nothing where the terminal is gone."""
+    try:
+        sys.stdout.write(text(session, is_kept=is_kept))
+        sys.stdout.flush()
+    except OSError:  # what is left in the buffer must not fail again at the end of the process
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

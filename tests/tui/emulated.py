@@ -151,6 +151,19 @@ class Tty:
                 return self.code
         raise AssertionError(f"it did not end; the screen is:\n{self.text}")
 
+    def hang_up(self, seconds: float = PATIENCE_S) -> int:
+        """Close the terminal under the program; how it ended."""
+        os.close(self._fd)
+        self._fd = -1
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.code = os.waitstatus_to_exitcode(status)
+                return self.code
+            time.sleep(0.02)
+        raise AssertionError("it goes on without a terminal")
+
     def line_settings(self) -> list[object]:
         return termios.tcgetattr(self._fd)
 
@@ -160,4 +173,5 @@ class Tty:
                 os.kill(self.pid, signal.SIGKILL)
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(self.pid, 0)
-        os.close(self._fd)
+        if self._fd >= 0:
+            os.close(self._fd)

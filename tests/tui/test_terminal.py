@@ -1,5 +1,7 @@
 """The interface on a real pseudo-terminal: raw bytes in, every way out."""
 
+import errno
+import io
 import os
 import signal
 import sys
@@ -10,7 +12,9 @@ from threading import Timer
 from typing import Any
 
 import pytest
+from textual.drivers._writer_thread import MAX_QUEUED_WRITES
 
+from agent_tui.tui.driver import OutputThread
 from agent_tui.tui.probe import Answers, Probe
 from tests.tui.emulated import Tty
 
@@ -141,6 +145,28 @@ def test_a_signal_restores_the_terminal(begin: Starts, number: int, code: int) -
     tty.signal(number)
     assert tty.wait() == code
     restored(tty)
+
+
+def test_it_ends_when_its_terminal_is_gone(begin: Starts, tmp_path: Path) -> None:
+    tty = begin("command_runs", "motion=true", wait_for="running 1 call")
+    assert tty.hang_up() == 129
+    assert "Shutdown(" in sent(tmp_path)
+
+
+class FakeOutput(io.StringIO):
+    """A terminal that is gone."""
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.EIO, "gone")
+
+
+def test_writing_without_a_terminal_never_waits() -> None:
+    output = OutputThread(FakeOutput())
+    output.start()
+    for _ in range(10 * MAX_QUEUED_WRITES):
+        output.write("x")
+    output.stop()
+    assert not output.is_alive()
 
 
 def test_ctrl_c_twice_quits(begin: Starts) -> None:
