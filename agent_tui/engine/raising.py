@@ -51,7 +51,7 @@ def _question(scope: Scope, limit: Limit, reason: EndReason) -> QuestionAsked:
     text = f"cost is limited to {_shown(limit, allowed)} and the price of `{fold.model}` is not known"
     if reason is not EndReason.COST_UNKNOWN:
         raised = _above(used, allowed)
-        text = f"{_shown(limit, used)} of {_shown(limit, allowed)}, after step {fold.steps}"
+        text = f"{_shown(limit, used, bare=True)} of {_shown(limit, allowed)}, after step {fold.steps}"
     return QuestionAsked(
         question_id=f"q{fold.asked + 1}",
         call_id="",
@@ -97,8 +97,11 @@ def _wanted(answer: str) -> float:
     return float(re.sub("[,_]", "", found[1])) * _TIMES.get(found[2], 1) if found else -1.0
 
 
-def _shown(limit: Limit, amount: float) -> str:
-    return f"${amount:,.2f}" if limit.unit == "$" else f"{amount:,.0f} {limit.unit}"
+def _shown(limit: Limit, amount: float, *, bare: bool = False) -> str:
+    """An amount with its unit; `bare` leaves out one that stands behind it."""
+    if limit.unit == "$":
+        return f"${amount:,.2f}"
+    return f"{amount:,.0f}" if bare else f"{amount:,.0f} {limit.unit}"
 
 
 def _state(fold: Fold) -> str:
