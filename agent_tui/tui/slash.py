@@ -298,7 +298,7 @@ TABLE: list[Slash] = [
     Slash(
         name="settings",
         help="every setting and where it is from",
-        run=lambda app, _: app.views.facts("settings", Subject.SETTINGS),
+        run=lambda app, _: app.views.settings(),
     ),
     Slash(name="status", help="this session in one line", run=_status),
     Slash(name="stop", argument="[TERMINAL]", help="end a terminal", run=_stop),

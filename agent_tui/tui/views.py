@@ -104,6 +104,12 @@ class Views:
 
         self._open(ModelView(self._app))
 
+    def settings(self) -> None:
+        """`/settings`."""
+        from agent_tui.tui.screens.choosing import SettingsView
+
+        self._open(SettingsView(self._app))
+
     def facts(self, title: str, subject: Subject) -> None:
         """Settings, context, cost."""
         from agent_tui.tui.screens.settings import FactsView
