@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from agent_tui.engine.changes import with_changes
 from agent_tui.engine.events import CallEnded
 from agent_tui.engine.fitting import fitted
 from agent_tui.engine.fold import Call
@@ -107,7 +108,10 @@ def results(scope: Scope, calls: Iterable[Call]) -> list[Item]:
 
 
 def _text(ended: CallEnded) -> str:
-    """What the model sees; an edit by the person is said in it."""
+    """What the model sees; what it changed and an edit by the person are said in it."""
+    text = ended.outcome.text
+    if not ended.outcome.written:  # a tool that names what it wrote has said it
+        text = with_changes(text, ended.changes, ended.external)
     if not ended.edited:
-        return ended.outcome.text
-    return f"The user changed the arguments of this call to: {ended.edited}\n{ended.outcome.text}"
+        return text
+    return f"The user changed the arguments of this call to: {ended.edited}\n{text}"

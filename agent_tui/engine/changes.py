@@ -1,8 +1,36 @@
-"""Adds up the changed files of several calls to one list."""
+"""Adds up the changed files of several calls to one list, and tells the model of those of one call."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from checkpoints.types import ChangeKind, FileChange
+
+MAX_TOLD = 12  # paths in the result of a call
+_MAX_NAME = 200  # characters of one
+
+
+def with_changes(text: str, changes: Sequence[FileChange], external: Sequence[FileChange]) -> str:
+    """The text of a result with what its call changed after its first line, and what others changed
+    meanwhile."""
+    told = [
+        f"[{what}: {_named(found)}]"
+        for what, found in (("changed", changes), ("changed meanwhile, not by this call", external))
+        if found
+    ]
+    head, _, rest = text.partition("\n")
+    return "\n".join([head, *told, *([rest] if rest else [])])
+
+
+def _named(changes: Sequence[FileChange]) -> str:
+    names = [f"{change.kind} {printable(change.path)}" for change in changes[:MAX_TOLD]]
+    left = len(changes) - MAX_TOLD
+    return ", ".join([*names, *([f"and {left:,} more"] if left > 0 else [])])
+
+
+def printable(path: str) -> str:
+    """A path on one line, whatever bytes its name has; cut where it is long."""
+    text = path.encode("utf-8", errors="surrogateescape").decode("utf-8", errors="backslashreplace")
+    shown = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+    return shown if len(shown) <= _MAX_NAME else f"{shown[:_MAX_NAME]}…"
 
 
 def merge_changes(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:

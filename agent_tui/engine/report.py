@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from agent_tui.engine.changes import printable
 from agent_tui.engine.fold import Fold
 from checkpoints.types import FileChange
 from context.facts import CallFact
@@ -37,7 +38,7 @@ def open_failures(facts: Iterable[CallFact]) -> list[str]:
 
 def names(changes: Iterable[FileChange]) -> str:
     """Changed files in one line."""
-    shown = [f"{change.kind} {change.path}" for change in changes]
+    shown = [f"{change.kind} {printable(change.path)}" for change in changes]
     more = f" and {len(shown) - MAX_LINES} more" if len(shown) > MAX_LINES else ""
     return ", ".join(shown[:MAX_LINES]) + more
 

@@ -53,6 +53,8 @@ def test_every_call_has_its_record(program: Program, model_server: ModelServer) 
         run.process.stdin = None
         code, err = run.end()
     assert code == 0, err
+    told = [m["content"] for m in model_server.requests[-1].json["messages"] if m["role"] == "tool"]
+    assert told[0].split("\n")[1:] == ["[changed: A new]", "out"], "the model is told, too"
     found = records(program)
     ran, patched, read, bad, unknown, denied = (found[f"c1.{n}"] for n in range(1, 7))
     for one in found.values():
