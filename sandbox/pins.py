@@ -250,10 +250,20 @@ def _pin(pins: Pins, place: Path, *, directory: bool = False, content: bytes = b
 
 
 def _stand_in(pins: Pins, wanted: StandIn) -> None:
-    if any(wanted.path.is_relative_to(path) for path in pins.approved):
+    if any(wanted.path.is_relative_to(path) for path in pins.approved) or _is_closed(wanted.path.parent):
         return
     pins.stand_ins.append(wanted)
     pins.mounts.append(Mount(kind=Kind.READ, source=str(wanted.path), target=str(wanted.path)))
+
+
+def _is_closed(directory: Path) -> bool:
+    """Whether nobody of this user can make anything there, now or after a change of its mode."""
+    if os.access(directory, os.W_OK):
+        return False
+    try:
+        return directory.stat().st_uid != os.geteuid() or bool(os.statvfs(directory).f_flag & os.ST_RDONLY)
+    except OSError:
+        return False
 
 
 def _pin_nested(pins: Pins, root: Path, found: Survey) -> None:

@@ -329,3 +329,22 @@ async def test_a_nested_repository_of_the_index_is_disarmed_and_nothing_outside(
     assert (world.out / "mine" / ".git").is_dir()
     assert (world.ws / "sub" / ".git").exists() is exchanged
     assert any("moved to" in notice for notice in running.notices) is not exchanged
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+async def test_a_root_of_somebody_else_needs_no_stand_ins(shell: Shell) -> None:
+    ended, said = await shell.run("ls /var/lib && echo ok", policy={"extra_roots": (Path("/var/lib"),)})
+    assert (ended.code, said.splitlines()[-1]) == (0, "ok")
+
+
+async def test_a_root_whose_mode_forbids_writing_is_closed_all_the_same(shell: Shell) -> None:
+    """Its owner could change the mode from inside."""
+    root = shell.world.out / "lib"
+    root.mkdir()
+    if os.geteuid() != 0:
+        root.chmod(0o555)
+        with pytest.raises(SandboxError, match="cannot protect"):
+            await shell.start("true", policy={"extra_roots": (root,)})
+    else:
+        _, said = await shell.run(f"echo x > {root}/.envrc", policy={"extra_roots": (root,)})
+        assert "Read-only file system" in said
