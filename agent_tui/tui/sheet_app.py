@@ -1,6 +1,6 @@
 """Shows one sheet of `start` on the terminal; has no editor, so nothing typed can end up in a message."""
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import App, ComposeResult
@@ -11,9 +11,11 @@ from agent_tui.tui.chosen import Chosen
 from agent_tui.tui.driver import AgentDriver
 from agent_tui.tui.glyphs import ASCII, UNICODE, own_words
 from agent_tui.tui.screens.view import Body
-from agent_tui.tui.start import Sheet, sheet_lines
 from agent_tui.tui.transcript.lines import Span, clip, ruled
 from agent_tui.tui.widgets.pane import Pane
+
+if TYPE_CHECKING:
+    from agent_tui.tui.start import Sheet
 
 
 class SheetApp(App[str], inherit_bindings=False):
@@ -23,7 +25,7 @@ class SheetApp(App[str], inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = []
     CSS = "Screen { background: $background; color: $foreground; } Pane { height: 1; }"
 
-    def __init__(self, sheet: Sheet, look: Chosen | None = None) -> None:
+    def __init__(self, sheet: "Sheet", look: Chosen | None = None) -> None:
         super().__init__(driver_class=AgentDriver)
         chosen = look or Chosen()
         theme = chosen.theme
@@ -51,7 +53,7 @@ class SheetApp(App[str], inherit_bindings=False):
 
     def _draw(self) -> None:
         width = self.size.width
-        self._body.show(sheet_lines(self._sheet, self._at, width))
+        self._body.show(self._sheet.lines(self._at, width))
         keys = own_words(self._sheet.keys, self._glyphs)
         self._rule.show([ruled((), (Span(keys, "muted"),), width, self._glyphs.rule)])
         self._foot.show([clip([Span(f"  {self._sheet.foot}", "muted")], width)])

@@ -41,6 +41,10 @@ class Sheet:
     preselected: int = -1
     extra: str = ""  # a key that takes the picked option and returns it with a `+`
 
+    def lines(self, at: int, width: int) -> list[Line]:
+        """Its body with the option `at` picked."""
+        return sheet_lines(self, at, width)
+
 
 def sheet_lines(sheet: Sheet, at: int, width: int) -> list[Line]:
     """The body of a sheet."""
