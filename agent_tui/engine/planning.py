@@ -12,7 +12,7 @@ PLAN = (
     "You plan this task. Read what you need; where something is to be done, store the plan with "
     "`update_plan` and change nothing: another model carries it out. A question you answer yourself"
 )
-CARRY_OUT = "The plan is stored; from here on you carry it out"
+CARRY_OUT = "Planning has ended; from here on you carry the task out"
 
 
 def plan_notice(scope: Scope, ahead: int) -> list[NoticeItem]:
