@@ -76,6 +76,7 @@ class Turn:
         """Steps until there is a reason to end. The turn boundary: nothing is raised past it."""
         try:
             await self._answer_left_over()
+            await self._deliver()  # what came while the end was being stored, which then was none
             while True:
                 self._scope.stop.check()
                 reason = await self._step()

@@ -20,8 +20,9 @@ from agent_tui.engine.events import (
 from agent_tui.engine.inbox import MAX_MESSAGES
 from agent_tui.engine.types import EndReason, InputKind
 from agent_tui.models.base import ErrorKind, ModelError, TextDelta
+from checkpoints.types import Cause, Checkpoint, Phase
 from context.items import ResponseItem, ResultItem, UserItem
-from context.view import UserUnit
+from context.view import ExchangeUnit, UserUnit
 from tests.engine.fakes import Engine, Step, calls, engine, failed, last_results, text
 from tools.types import CallSink, Invocation, Outcome, OutcomeStatus
 
@@ -243,3 +244,24 @@ async def test_a_steer_at_any_moment_is_delivered_exactly_once_or_returned(tmp_p
             open_calls.discard(item.call_id)
         elif place in places:
             assert not open_calls
+
+
+async def test_a_steer_while_the_end_is_being_stored_is_what_the_next_request_ends_with(
+    tmp_path: Path,
+) -> None:
+    async with engine(tmp_path, calls(*PAIR[:1]), text("done"), text("done again")) as run:
+        take = run.checkpointer.take
+
+        async def steer_first(cause: Cause) -> Checkpoint:
+            if cause.phase is Phase.TURN_END and len(run.bodies(InputAccepted)) == 1:
+                run.send(Submit(text="one more", kind=InputKind.STEER))
+                await run.wait(InputAccepted, count=2)
+            return await take(cause)
+
+        run.checkpointer.take = steer_first  # type: ignore[method-assign]  # this one end
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+    assert [one.text for one in run.bodies(TurnEnded)] == ["done again"]
+    ends = [request.view.units[-1] for request in run.model.requests]
+    assert [type(unit) for unit in ends] == [UserUnit, ExchangeUnit, UserUnit]
+    assert isinstance(ends[-1], UserUnit) and ends[-1].item.text == "one more"
