@@ -158,11 +158,11 @@ async def test_a_screen_that_is_drawn_again_and_again_is_shown_as_it_stands(room
 
 async def test_npm_init_is_answered_to_its_end(room: Room) -> None:
     needs("npm")
-    outcome = await room.exec("npm init --no-update-notifier", tty=True, yield_ms=3_000)
-    for _ in range(20):
-        if not outcome.data["live"]:
-            break
-        outcome = await room.type("t1", "\n", yield_ms=500)
+    outcome = await room.exec("npm init --no-update-notifier", tty=True, yield_ms=1_000)
+    await sees(room, outcome, "package name:")
+    for _ in range(20):  # it takes no answer before its question
+        if outcome.data["live"]:
+            outcome = await room.type("t1", "\n", yield_ms=400)
     assert outcome.exit_code == 0, outcome.text
     assert (room.workspace / "package.json").exists()
 
@@ -175,7 +175,7 @@ async def test_questions_without_a_line_end_are_seen_and_answered(room: Room, tt
     if tty:  # bash asks on terminals only
         await sees(room, outcome, "package name: (work)")
     for answer, asked in (("mine\n", "version"), ("\n", "Is this OK?"), ("\n", "")):
-        outcome = await room.type("t1", answer)
+        outcome = await room.type("t1", answer, yield_ms=500)
         assert not tty or asked in outcome.text
     assert (await finished(room, outcome)).exit_code == 0
     assert (room.workspace / "package.json").read_text() == '{"name": "mine"}\n'
