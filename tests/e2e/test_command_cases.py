@@ -209,5 +209,5 @@ def test_loopback_works_and_everything_beyond_it_fails_fast(
         run("getent hosts host.invalid", timeout_s=5),
     )
     inside_result, *beyond = results(model_server)
-    assert body(inside_result) == "ok"
+    assert body(inside_result).endswith("ok")
     assert [result.startswith(("[exit 1 ", "[exit 2 ")) for result in beyond] == [True] * 3, beyond
