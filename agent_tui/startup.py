@@ -7,6 +7,7 @@ import sys
 import threading
 from contextlib import suppress
 
+LEFT_BEHIND = ("checkpoints", "_connection_worker_thread")  # ours and aiosqlite's, by name
 COLLECT_AFTER_S = 2.0  # by then everything is imported
 
 
@@ -54,11 +55,12 @@ def leave(code: int) -> int:
     """End the process, or return `code` where something still runs that the interpreter waits for.
 
     Taking an SDK's thousands of modules apart takes 0.1 to 0.3 s that nobody has any use of. What was
-    registered for the end runs, and what was printed is written. A checkpoint that is still being
-    taken is left behind: a signal to end does not wait for it, and half of one counts as none.
+    registered for the end runs, and what was printed is written. What a signal to end did not wait for
+    is left behind, as a kill would: half a checkpoint counts as none, and a store that was not closed
+    has a thread that waits for more work for ever.
     """
     running = (thread for thread in threading.enumerate() if not thread.daemon)
-    others = [thread for thread in running if not thread.name.startswith("checkpoints")]
+    others = [thread for thread in running if not any(name in thread.name for name in LEFT_BEHIND)]
     if others != [threading.main_thread()]:
         return code
     atexit._run_exitfuncs()

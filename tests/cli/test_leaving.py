@@ -46,3 +46,25 @@ threading.Timer(0.1, begun.set).start()
 
 def test_closed_streams_are_no_error() -> None:
     assert ended(5, "sys.stdout.flush(); sys.stdout.close(); sys.stderr.close()").returncode == 5
+
+
+def test_a_store_that_was_not_closed_is_not_waited_for() -> None:
+    more = """
+import asyncio
+from agent_tui import _imports
+from checkpoints.records import SessionRecords
+async def open_and_forget():
+    global records
+    records = await SessionRecords.open(None)
+asyncio.run(open_and_forget())
+assert threading.active_count() == 2
+"""
+    assert ended(6, more).returncode == 6
+
+
+def test_a_checkpoint_that_hangs_is_not_waited_for() -> None:
+    more = """
+from concurrent.futures import ThreadPoolExecutor
+ThreadPoolExecutor(1, thread_name_prefix="checkpoints").submit(threading.Event().wait)
+"""
+    assert ended(7, more).returncode == 7
