@@ -22,6 +22,8 @@ async def test_an_action_gets_the_keys_that_are_named_and_loses_its_own(tmp_path
         assert "── help" not in it.screen
         await it.press("f7")
         assert "── help" in it.screen
+        await it.press("end")
+        assert "Changed in your settings" in it.screen and "f6           terminals" in it.screen
         await it.press("escape", "a", "ctrl+n", "b")
         assert it.app.editor.text == "a\nb"
         await it.press("f3")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agent_tui.tui import slash
+from agent_tui.tui.keymap import PREFIX
 from agent_tui.tui.screens.view import View
 from agent_tui.tui.transcript.lines import BLANK, Line, Span, line, width_of, wrap
 from agent_tui.tui.transcript.look import Look
@@ -44,6 +45,7 @@ _GLYPHS = (
 class HelpView(View):
     """Three pages: keys, commands, glyphs."""
 
+    keys_first = "Shift+Enter and Ctrl+Enter work where the terminal sends them"
     keys_second = "/ find · 1 2 3 switch · Esc close"
 
     def __init__(self, agent: "AgentApp") -> None:
@@ -60,7 +62,15 @@ class HelpView(View):
             return [
                 (Span(f"  {getattr(look.glyphs, name):<4}", "accent"), Span(words)) for name, words in _GLYPHS
             ]
-        return _keys(look)
+        return [*_keys(look), *self._changed()]
+
+    def _changed(self) -> list[Line]:
+        """What `[keys]` of the settings says: it holds in place of what is above."""
+        said = self.agent.config.interface
+        changed = [
+            (keys, name.removeprefix(PREFIX)) for name, keys in said.items() if name.startswith(PREFIX)
+        ]
+        return [BLANK, *_group("Changed in your settings", changed)] if changed else []
 
     def press(self, key: str, character: str) -> bool:
         if character in ("1", "2", "3"):
