@@ -246,30 +246,35 @@ def test_a05_the_home_directory_is_not_eaten(program: Program, model_server: Mod
     assert not (work / "made/by-patch.txt").exists()
 
 
-def test_a06_only_what_the_turn_changed_goes_back(program: Program, model_server: ModelServer) -> None:
+def test_a06_a_turn_of_words_takes_nothing_back(program: Program, model_server: ModelServer) -> None:
     work = program.workspace
     turn(program, model_server)
     (work / "both.txt").write_text("edited by hand\n")
     present = manifest(work)
     goes_back(program, "--keep-external")
-    assert manifest(work) == present  # (a) a turn of words
+    assert manifest(work) == present
 
+
+def test_a06_a_file_that_came_after_a_turn_stays(program: Program, model_server: ModelServer) -> None:
+    work = program.workspace
     turn(program, model_server, run("cat missing.txt"))
     (work / "missing.txt").write_text("put here by hand\n")
     present = manifest(work)
     goes_back(program, "--keep-external")
-    assert manifest(work) == present  # (b) a file that came after it
+    assert manifest(work) == present
 
+
+def test_a06_own_commits_between_two_turns_stay(program: Program, model_server: ModelServer) -> None:
+    work = program.workspace
     turn(program, model_server, run("sed -i s/1/3/ a.txt"))
     shell(
-        "git init -q . && for i in $(seq 10); do echo $i > c.txt; git add -A; git commit -qm $i; done",
-        work,
+        "git init -q . && for i in $(seq 10); do echo $i > c.txt; git add -A; git commit -qm $i; done", work
     )
     present, repository = manifest(work), git_manifest(work)
     turn(program, model_server, run("sed -i s/3/4/ a.txt"))
     before = manifest(work)
     goes_back(program)
-    assert differing(before, manifest(work)) == {b"a.txt"}  # (c) own commits between two turns
+    assert differing(before, manifest(work)) == {b"a.txt"}
     assert manifest(work) == present
     assert git_manifest(work) == repository
 
