@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from agent_tui.tui.start import Sheet
 
 
+OTHER_ROWS = 2  # the rule with the keys, and the foot
+
+
 class SheetApp(App[str], inherit_bindings=False):
     """Shows one sheet."""
 
@@ -31,6 +34,7 @@ class SheetApp(App[str], inherit_bindings=False):
         theme = chosen.theme
         self._sheet = sheet
         self._at = sheet.preselected
+        self._scrolled = False  # by the person
         self._theme_name = theme
         self._glyphs = ASCII if chosen.ascii_only else UNICODE
         for each in themes.toolkit_themes():
@@ -56,7 +60,13 @@ class SheetApp(App[str], inherit_bindings=False):
         self._body.show(self._sheet.lines(self._at, width))
         keys = own_words(self._sheet.keys, self._glyphs)
         self._rule.show([ruled((), (Span(keys, "muted"),), width, self._glyphs.rule)])
-        self._foot.show([clip([Span(f"  {self._sheet.foot}", "muted")], width)])
+        foot = self._sheet.foot
+        above = len(self._body.lines) - (self.size.height - OTHER_ROWS)
+        if above > 0:
+            foot = "PgUp shows what is above · " + foot
+        if not self._scrolled:
+            self._body.top = max(above, 0)  # the options are at the end, and are never out of sight
+        self._foot.show([clip([Span("  " + own_words(foot, self._glyphs), "muted")], width)])
 
     def on_key(self, event: events.Key) -> None:
         options = self._sheet.options
@@ -68,7 +78,11 @@ class SheetApp(App[str], inherit_bindings=False):
             self._at = (
                 (self._at + step) % len(options) if self._at >= 0 else (0 if step > 0 else len(options) - 1)
             )
+            self._scrolled = False
             self._draw()
+        elif event.key in ("pageup", "pagedown"):
+            self._scrolled = True
+            self._body.scroll((-1 if event.key == "pageup" else 1) * max(self._body.size.height - 2, 1))
         elif event.key == "enter" and self._at >= 0:
             self.exit(options[self._at].value)
         elif character and character == self._sheet.extra and self._at >= 0:

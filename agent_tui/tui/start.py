@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 from agent_tui.tui import toolkit
 from agent_tui.tui.probe import Probe
-from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, line, untrusted, wrap
+from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, line, untrusted, width_of, wrap
+
+WIDEST_LABEL = 30  # columns of a fact's label, with the gap behind it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,10 +60,10 @@ def sheet_lines(sheet: Sheet, at: int, width: int) -> list[Line]:
         *wrap([Span(sheet.heading, "strong")], width, first=lead, rest=line("  ")),
         BLANK,
     ]
-    label_width = max((len(label) for label, _ in sheet.facts), default=0) + 3
-    for label, text in sheet.facts:
-        first = line("    ", *untrusted(f"{label:<{label_width}} ", "muted", strict=True))
-        rows += wrap(untrusted(text, strict=True), width, first=first, rest=line(" " * (label_width + 5)))
+    labels_shown = [untrusted(label, "muted", strict=True) for label, _ in sheet.facts]
+    column = min(max(map(width_of, labels_shown), default=0) + 4, WIDEST_LABEL)
+    for label, (_, text) in zip(labels_shown, sheet.facts, strict=True):
+        rows += _fact(label, text, column, width)
     rows += [BLANK] if sheet.facts else []
     rows += wrap([Span(sheet.question)], width, first=line("  "), rest=line("  "))
     rows += [BLANK] if sheet.question else []
@@ -80,6 +82,19 @@ def sheet_lines(sheet: Sheet, at: int, width: int) -> list[Line]:
     rows += [BLANK] if sheet.health else []
     rows += [clip(line(Span(f"  {label:<9} ", "muted"), text), width) for label, text in sheet.health]
     return rows
+
+
+def _fact(label: Sequence[Span], text: str, column: int, width: int) -> list[Line]:
+    """A label and what it says; a label too long for its column, as a file's name may be, stands above."""
+    rest = line(" " * (column + 4))
+    room = column - width_of(label)
+    rows: list[Line] = []
+    first: Line = (Span("    "), *label, Span(" " * max(room, 1)))
+    if room < 1:
+        rows += wrap(label, width, first=line("    "), rest=line("    "))
+        first = rest
+    shown = [clip(row, width) for row in wrap(untrusted(text, strict=True), width, first=first, rest=rest)]
+    return [*rows, *(shown or [first])]
 
 
 def ask(sheet: Sheet, theme: str = "auto") -> str:

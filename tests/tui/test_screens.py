@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from agent_tui.tui.chosen import Chosen
 from agent_tui.tui.glyphs import ASCII, UNICODE
 from agent_tui.tui.screens.view import Body, View
+from agent_tui.tui.sheet_app import SheetApp
 from agent_tui.tui.widgets.pane import Pane
 from tests.tui import gallery
 from tests.tui.driving import Driven, driven
@@ -57,13 +58,34 @@ async def test_picture(tmp_path: Path, name: str) -> None:
     _compare(name, found)
 
 
+@pytest.mark.parametrize("name", gallery.SHEETS)
+async def test_picture_of_a_start(name: str) -> None:
+    found: dict[str, str] = {}
+    for look, size in (COLOURED | {"60x15": (60, 15)}).items():
+        pictures: dict[str, Picture] = {}
+        for theme in ("light", "dark"):
+            app = SheetApp(gallery.SHEETS[name], Chosen(theme=theme))
+            async with app.run_test(size=size) as pilot:
+                await pilot.pause()
+                pictures[theme] = take(app, theme)
+        found[look] = _same_in(pictures)
+    _check_shape(found)
+    _compare(name, found)
+
+
 async def _both_themes(it: Driven) -> str:
     """The picture, which both themes have to give."""
     pictures: dict[str, Picture] = {}
     for theme in ("light", "dark"):
         await _dress(it, theme)
         pictures[theme] = take(it.app, theme)
-        strange = [row for row in pictures[theme].roles if " on " in row]
+    return _same_in(pictures)
+
+
+def _same_in(pictures: dict[str, Picture]) -> str:
+    """The one picture of both themes, painted with nothing but the colours of roles."""
+    for theme, picture in pictures.items():
+        strange = [row for row in picture.roles if " on " in row]
         assert not strange, f"{theme}: colours of no role: {strange}"
     assert pictures["light"].coloured == pictures["dark"].coloured
     return pictures["dark"].coloured
@@ -107,7 +129,7 @@ def _compare(name: str, found: dict[str, str]) -> None:
 def test_every_picture_has_its_scene() -> None:
     looks = ("-80x24-ascii", "-80x24", "-60x15", "-120x40", "-160x50")
     names = {_without(file.stem, looks) for file in PICTURES.glob("*.txt")}
-    assert names == set(gallery.SCENES)
+    assert names == {*gallery.SCENES, *gallery.SHEETS}
 
 
 def _without(stem: str, ends: tuple[str, ...]) -> str:
