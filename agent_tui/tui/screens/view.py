@@ -150,7 +150,9 @@ class View(Screen[None]):
         self.foot.show(
             [
                 ruled(
-                    (Span(own_words(keys, look.glyphs), "muted"),) if keys else (),
+                    clip([Span(own_words(keys, look.glyphs), "muted")], look.width - 5, look.glyphs.more)
+                    if keys
+                    else (),
                     (),
                     look.width,
                     rule,
