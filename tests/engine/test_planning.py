@@ -32,7 +32,8 @@ def holds(view: View, text: str) -> bool:
 
 async def test_the_planner_answers_until_there_is_a_plan_and_the_chosen_model_goes_on(tmp_path: Path) -> None:
     async with engine(tmp_path, calls(("write_file", {"path": "a"})), text("done"), text("done")) as run:
-        planner = planned_by(run, calls(("read_file", {"path": "a"})), calls(PLANS), text("a question, answered"))
+        script = [calls(("read_file", {"path": "a"})), calls(PLANS), text("a question, answered")]
+        planner = planned_by(run, *script)
         await turn(run, "rename it")
         assert [len(planner.requests), len(run.model.requests)] == [2, 2]
         assert all(holds(request.view, PLAN) for request in planner.requests)
