@@ -16,6 +16,7 @@ import json
 import sys
 import time
 from dataclasses import dataclass, field
+from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
@@ -206,7 +207,7 @@ class Server:
         if "status" in step:
             error = step.get("body", {"error": {"message": "scripted", "type": "error"}})
             data = error.encode() if isinstance(error, str) else json.dumps(error).encode()
-            await reply.whole(step["status"], data, step.get("headers"))
+            await reply.whole(step["status"], data, dated(step.get("headers", {})))
             return
         played = wire.play(dialect, step, number=stage.requests, body=body)
         stage.issued |= played.issued
@@ -226,6 +227,16 @@ class Server:
             reply.cut()
             raise ConnectionResetError
         await reply.end()
+
+
+def dated(headers: dict[str, str]) -> dict[str, str]:
+    """Headers with `date+SECONDS` as the date it is then."""
+    return {
+        name: formatdate(time.time() + float(value.removeprefix("date+")), usegmt=True)
+        if value.startswith("date+")
+        else value
+        for name, value in headers.items()
+    }
 
 
 async def read_request(reader: asyncio.StreamReader) -> Request | None:

@@ -9,7 +9,7 @@ A step is an object; every key is optional:
 - `gate`: wait until the test releases it, before the head; `text_gate`: before the second half of the text.
 - `usage`: `{"input", "output", "cache_read", "cache_write", "reasoning"}`; None sends no usage.
 - `stop`: the dialect's own finish reason in place of the usual one.
-- `status`, `headers`, `body`: an HTTP error.
+- `status`, `headers`, `body`: an HTTP error; `date+SECONDS` as a header is the date it is then.
 - `cut`: `connect`, `first`, `text`, `arguments`, `call`, `finish`; with `cut_cleanly` the body ends as if
   whole. `stall`: with `cut`, go silent there and keep the connection.
 - `raw`: list of texts sent as they are, one frame each; an object picks them by dialect.
