@@ -134,7 +134,7 @@ def grants(data: Any) -> list[str]:
 
 
 def offer(found: Mapping[str, Any]) -> str:
-    """`openai/gpt-5.1: 272,000 tokens, OPENAI_API_KEY`."""
+    """`PROVIDER/MODEL: 272,000 tokens, OPENAI_API_KEY`."""
     facts = [one_line(str(found.get("where") or ""))]
     if found.get("context_window"):
         facts.insert(0, f"{found['context_window']:,} tokens")

@@ -105,6 +105,7 @@ class Soak:
         while self.played < self.wanted and not self.problems:
             self._process()
             self._between()
+            self.problems += self.place.server.state()["violations"][:5]
             self.tell(f"{self.played} of {self.wanted} steps, {time.monotonic() - begun:.0f} s")
             if time.monotonic() - begun > SLOW_S:
                 self.problems.append(f"{self.played} of {self.wanted} steps in {SLOW_S:.0f} s")
@@ -205,7 +206,6 @@ class Soak:
     # --- the end -----------------------------------------------------------------------------------
 
     def _judge(self) -> None:
-        self.problems += self.place.server.state()["violations"][:5]
         left = processes_in(self.place.root)
         if left:
             self.problems.append(f"still running: {left}")
