@@ -29,7 +29,7 @@ from tests.model_server.fixture import ModelServer, running_server  # noqa: E402
 from tests.program import Program, model_flags  # noqa: E402
 
 RUNS = 2 if os.environ.get("AGENT_TUI_BENCH_QUICK") else 5
-TOKENS = 1_000
+TOKENS = 300 if os.environ.get("AGENT_TUI_BENCH_QUICK") else 1_000
 GAP_S = 0.001  # between tokens, so that each is a read of its own as with a real model
 READING_GAP_S = 0.005  # 200 tokens a second: what a fast model sends to somebody who watches
 SDK_OF = {"chat": "openai", "responses": "openai", "messages": "anthropic"}
