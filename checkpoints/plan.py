@@ -55,6 +55,7 @@ def draft(evidence: Evidence, paths: Sequence[bytes] = ()) -> Draft:
         if is_selected(path, paths) or (_is_folder(then) and _leads_to(path, paths)):
             _decide(evidence, plan, Step(path=path, before=now, after=then))
     _drop_idle_folders(plan, paths)
+    plan.steps += _needed_folders(evidence, plan.steps)
     plan.steps, impossible = feasible(plan.steps, evidence)
     plan.kept += impossible
     plan.uncovered += _gaps(evidence, paths)
@@ -125,6 +126,20 @@ def _drop_idle_folders(plan: Draft, paths: Sequence[bytes]) -> None:
             for step in plan.steps
             if is_selected(step.path, paths) or any(_needs(other, step) for other in plan.steps)
         ]
+
+
+def _needed_folders(evidence: Evidence, steps: Sequence[Step]) -> list[Step]:
+    """Folders that are gone, not by the agent, and that a file which comes back needs: as they were."""
+    planned = {step.path for step in steps}
+    missing = {
+        above
+        for step in steps
+        if step.after is not None
+        for above in parents(step.path)
+        if above not in planned and evidence.trees.find(evidence.now, above) is None
+    }
+    found = ((path, evidence.trees.find(evidence.target, path)) for path in sorted(missing))
+    return [Step(path=path, before=None, after=entry) for path, entry in found if _is_folder(entry)]
 
 
 def _needs(other: Step, folder: Step) -> bool:
