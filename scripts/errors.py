@@ -32,7 +32,7 @@ traceback. How a run itself can end is in the [reference](reference.md).
 """
 GROUPS = {
     2: "## Exit code 2: the command line, the environment or a settings file is wrong",
-    5: "## Exit code 5: the sandbox, the checkpoints or the state store cannot be had where they are required",
+    5: "## Exit code 5: the sandbox, checkpoints or the state store cannot be had where they are required",
     1: "## Exit code 1: the model, its provider, or a failure of our own",
 }
 
