@@ -252,7 +252,7 @@ def keys_and_scroll(sizes: Sequence[int]) -> None:
                 target,
             )
         scroll = []
-        for _ in range(20):
+        for _ in range(KEYS):
             os.write(program.fd, b"\x1b[5~")
             scroll.append(program.until(b"End newest", 5.0))
             os.write(program.fd, b"\x1b[1;5F")  # Ctrl+End

@@ -5,6 +5,7 @@ of text or a resize depends on the height of the screen and never on the length 
 Rendered blocks are kept for what is near; the text of all blocks stays.
 """
 
+import gc
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from agent_tui.tui.transcript.look import Look
 from agent_tui.tui.transcript.selecting import Selecting
 
 KEPT_BLOCKS = 400  # rendered blocks kept; about ten screens of short blocks each way
+KEPT_EACH = 250  # blocks; their objects are a few milliseconds of garbage collection
 
 
 def _keys_of(block: Block) -> list[str]:
@@ -34,6 +36,13 @@ def _keys_of(block: Block) -> list[str]:
     keys += ["Enter fold"] if isinstance(block, Card | Reasoning) else []
     back = ["b back to before this"] if any(call.checkpoint_id for call in calls) else []
     return [*keys, "y copy", *back, "Esc leave"]
+
+
+def _keep() -> None:
+    """What is held now stays: collections no longer look it over, so that their pause, which stands
+    between a key and the screen, does not grow with the transcript."""
+    gc.collect()
+    gc.freeze()
 
 
 class Transcript(Widget, can_focus=True):
@@ -89,6 +98,8 @@ class Transcript(Widget, can_focus=True):
     def add(self, block: Block) -> None:
         """Put a block at the end."""
         self.blocks.append(block)
+        if len(self.blocks) % KEPT_EACH == 0:
+            _keep()
         if not self.following:
             self.new_lines += len(self._rows(len(self.blocks) - 1))
         self.update_view()
