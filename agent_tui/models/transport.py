@@ -29,6 +29,7 @@ from agent_tui.models.keys import KeyUnavailableError
 Sdk = Literal["openai", "anthropic"]
 
 CONNECT_TIMEOUT_S = 15.0
+MAX_REFUSAL_BYTES = 256 * 1024  # what is read of the body of an error
 NO_KEY = "none"  # the SDKs insist on a key; servers on loopback do not look at it
 _IMPORTING = threading.Lock()
 # Half of openai's import is types that no request of ours uses; anthropic uses most of its own at once.
@@ -177,11 +178,11 @@ class Transport:
             )
         except KeyUnavailableError as error:
             raise TransportError(ModelError(kind=ErrorKind.AUTH, message=str(error))) from error
-        except sdk.APIStatusError as error:
-            raise TransportError(self._refused(error)) from error
         except sdk.APITimeoutError as error:
             raise TransportError(self._silent(error, idle_timeout_s)) from error
         except sdk.APIConnectionError as error:
+            if isinstance(error.__cause__, TransportError):  # of `_refuse`
+                raise error.__cause__ from None
             raise TransportError(self._unreachable(error)) from error
         except (sdk.APIError, httpx2.InvalidURL, ValueError, OSError) as error:
             # A key that no header can carry, an address that is none, certificates that cannot be read.
@@ -224,11 +225,14 @@ class Transport:
         options: dict[str, Any] = {"api_key": self._key or NO_KEY, "max_retries": 0}
         if endpoint.base_url:
             options["base_url"] = endpoint.base_url
+        hooks = {"response": [self._refuse]}
         if endpoint.is_loopback and endpoint.base_url.startswith("http://"):
             import httpx2
 
             # No proxy stands between a machine and itself, and loading certificates costs 15 ms.
-            options["http_client"] = httpx2.AsyncClient(verify=False, trust_env=False)
+            options["http_client"] = httpx2.AsyncClient(verify=False, trust_env=False, event_hooks=hooks)
+        else:
+            options["http_client"] = sdk.DefaultAsyncHttpxClient(event_hooks=hooks)
         client = client_class(default_headers=self._headers(), **options)
         _import_loop_side()
         return client
@@ -239,18 +243,31 @@ class Transport:
             headers.setdefault("x-api-key", self._key)  # what gateways expect
         return headers
 
-    def _refused(self, error: Any) -> ModelError:
-        if target := error.response.headers.get("location"):
+    async def _refuse(self, response: Any) -> None:
+        """Raise TransportError for a response that is an error, from the start of its body alone: the SDKs
+        would read and unpack all of it."""
+        if response.is_success:
+            return
+        if target := response.headers.get("location"):
             message = one_line(
                 f"`{self._endpoint.base_url}` redirects to `{target}`; configure that address", self._secrets
             )
-            return ModelError(kind=ErrorKind.BAD_REQUEST, message=message, http_status=error.status_code)
-        return from_response(
-            error.status_code,
-            error.body if error.body is not None else error.response.text,
-            error.response.headers,
-            now=time.time(),
-            secrets=self._secrets,
+            raise TransportError(
+                ModelError(kind=ErrorKind.BAD_REQUEST, message=message, http_status=response.status_code)
+            )
+        body = bytearray()
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) >= MAX_REFUSAL_BYTES:
+                break
+        raise TransportError(
+            from_response(
+                response.status_code,
+                bytes(body[:MAX_REFUSAL_BYTES]).decode(response.encoding or "utf-8", "replace").strip(),
+                response.headers,
+                now=time.time(),
+                secrets=self._secrets,
+            )
         )
 
     def _silent(self, error: Exception, idle_timeout_s: float) -> ModelError:

@@ -1,9 +1,21 @@
 import asyncio
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
-from agent_tui.models.base import CallProgress, Completed, ErrorKind, Failed, ReasoningDelta, TextDelta
+from agent_tui.models import transport
+from agent_tui.models.base import (
+    CallProgress,
+    Completed,
+    ErrorKind,
+    Failed,
+    ModelError,
+    ReasoningDelta,
+    TextDelta,
+)
+from agent_tui.models.errors import from_response
 from agent_tui.models.router import open_model
 from context.items import CallPart, ReasoningPart, StopReason, TextPart, Usage
 from context.view import ExchangeUnit
@@ -126,6 +138,24 @@ async def test_an_error_status_is_classed(model_server: ModelServer, dialect: st
     last = (await parts_of(model_at(model_server, dialect), request(user("go"))))[-1]
     assert isinstance(last, Failed)
     assert (last.error.kind, last.error.retry_after_s) == (ErrorKind.RATE_LIMIT, 3.0)
+
+
+async def test_of_a_huge_error_only_the_start_is_read(
+    model_server: ModelServer, dialect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+
+    def counting(status: int, body: str, headers: Mapping[str, str], **kwargs: Any) -> ModelError:
+        read.append(len(body))
+        return from_response(status, body, headers, **kwargs)
+
+    monkeypatch.setattr(transport, "from_response", counting)
+    body = {"error": {"message": "no " + "E" * 20_000_000, "type": "invalid_request_error"}}
+    model_server.script([{"status": 400, "body": body}])
+    last = (await parts_of(model_at(model_server, dialect), request(user("go"))))[-1]
+    assert isinstance(last, Failed)
+    assert last.error.kind is ErrorKind.BAD_REQUEST and "EEEE" in last.error.message
+    assert read == [transport.MAX_REFUSAL_BYTES]
 
 
 async def test_a_document_in_place_of_a_stream_is_read(model_server: ModelServer, dialect: str) -> None:
