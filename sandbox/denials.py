@@ -75,6 +75,8 @@ _SYSTEM = (
     (_words("perf_event_open", "perf_event_paranoid"), "the kernel's performance counters"),
     (_words("address family not supported", "eafnosupport"), "sockets other than unix and internet ones"),
 )
+# who speaks, which is never what was refused
+_SPEAKER = re.compile(r"(?:\S*/)?(?:ba|da|k|mk|z)?sh: (?:line )?\d+: |/\S*/(?:ba|da|k|mk|z)?sh: ")
 _QUOTED = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"|`([^`\n]+)`|‘([^’\n]+)’")
 
 
@@ -113,6 +115,8 @@ def _first(
 
 def _paths(line: str, home: Path, cwd: Path) -> Iterator[Path]:
     """Everything in a line that may be a path: quoted, between colons, or a word with a slash."""
+    if speaker := _SPEAKER.match(line):
+        line = line[speaker.end() :]
     quoted = [next(filter(None, found)) for found in _QUOTED.findall(line)]
     pieces = re.split(r":\s|\s-\s|[()]", line)
     words = [word for word in re.split(r"[\s,;()]+", line) if "/" in word]
@@ -122,7 +126,9 @@ def _paths(line: str, home: Path, cwd: Path) -> Iterator[Path]:
             continue
         if "/" in text or text.startswith((".", "~")):
             place = home / text[2:] if text.startswith("~/") else cwd / text
-            yield Path(os.path.normpath(place))
+            place = Path(os.path.normpath(place))
+            if " " not in text or place.parent.is_dir():  # else a sentence that holds a path
+                yield place
 
 
 def _write(place: Path, reach: Reach, *, certain: bool) -> Denial | None:

@@ -19,6 +19,8 @@ def judged(world: World, said: str, **policy: object) -> tuple[str, str] | None:
     "said",
     [
         "bash: line 1: {path}: Read-only file system",
+        "/bin/bash: line 1: {path}: Read-only file system",
+        "/bin/sh: 1: cannot create {path}: Read-only file system",
         "OSError: [Errno 30] Read-only file system: '{path}'",
         "Error: EROFS: read-only file system, open '{path}'",
         "touch: cannot touch '{path}': Read-only file system",
@@ -50,6 +52,28 @@ def test_git_data_needs_the_lane_and_hooks_need_a_path(world: World) -> None:
     hook = world.ws / ".git" / "hooks" / "pre-commit"
     assert judged(world, f"cp: '{hook}': Read-only file system") == ("write_path", str(hook))
     assert judged(world, said, mode=Mode.READ_ONLY) == ("write_path", lock)
+
+
+def test_the_lock_of_a_repository_is_named_without_the_words_around_it(world: World) -> None:
+    said = "error: could not lock config file .git/config: Read-only file system"
+    assert judged(world, said) == ("write_path", f"{world.ws}/.git/config")
+
+
+def test_a_path_with_a_blank_is_named_whole(world: World) -> None:
+    path = world.out / "two words"
+    assert judged(world, f"bash: line 1: {path}: Read-only file system") == ("write_path", str(world.out))
+    path.write_text("x")
+    assert judged(world, f"cat: {path}: No such file or directory") == ("read_path", str(path))
+
+
+def test_the_shell_that_speaks_is_not_what_was_refused(world: World) -> None:
+    hidden = f"/bin/bash: line 1: {world.out}/new: No such file or directory"
+    assert judged(world, hidden) == ("read_path", str(world.out))
+    assert judged(world, "/bin/bash: line 1: nothing.txt: No such file or directory") is None
+    assert judged(world, "/bin/bash: line 1: .envrc: Read-only file system") == (
+        "write_path",
+        f"{world.ws}/.envrc",
+    )
 
 
 def test_a_protected_name_is_named(world: World) -> None:
