@@ -24,6 +24,7 @@ from sandbox.host import private_dir
 
 _FILE_MODE = 0o444
 _DIRECTORY_MODE = 0o555
+_ROOM_BYTES = 4_096  # a block of most file systems
 _CLOCK_STEP_NS = 20_000_000  # file times advance with the timer tick, at least 100 times a second
 
 
@@ -121,7 +122,6 @@ class Placeholders:
             os.close(fd)
 
     def _read(self, fd: int) -> _Journal:
-        # a crash between writing and cutting leaves old bytes after the line
         text = os.pread(fd, os.fstat(fd).st_size, 0).partition(b"\n")[0]
         if not text:
             return {"users": {}, "made": {}}
@@ -139,17 +139,32 @@ def present(state_dir: Path) -> frozenset[Path]:
     folder = state_dir / "sandbox" / "pins"
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.endswith(".json") and entry.stat().st_size:
+            if entry.name.endswith(".json") and _has_line(Path(entry.path)):
                 with suppress(SandboxError):
                     found.update(Placeholders(folder / entry.name).present())
     return frozenset(found)
 
 
+def _has_line(journal: Path) -> bool:
+    """Whether there is anything in it; most are empty, and a look costs less than the lock."""
+    with journal.open("rb", buffering=0) as file:
+        return file.read(1) not in (b"", b"\n")
+
+
 def _write(fd: int, journal: _Journal) -> None:
-    """An empty one is an empty file, which costs nobody a look inside."""
-    data = json.dumps(journal).encode() + b"\n" if journal["users"] or journal["made"] else b""
-    os.pwrite(fd, data, 0)
-    os.ftruncate(fd, len(data))
+    """One line, nothing on it for an empty one. The room after it is kept, filled with line ends: on a
+    full disk commands still run."""
+    line = json.dumps(journal).encode() + b"\n" if journal["users"] or journal["made"] else b""
+    room = max(os.fstat(fd).st_size, -(-len(line) // _ROOM_BYTES) * _ROOM_BYTES)
+    try:
+        if room:
+            os.posix_fallocate(fd, 0, room)  # before the first byte: no half of a line is ever there
+        os.pwrite(fd, line.ljust(room, b"\n"), 0)
+    except OSError as error:
+        name = os.readlink(f"/proc/self/fd/{fd}")
+        raise SandboxError(
+            f"sandbox: `{name}` cannot be written: {error.strerror}; make room, or use read-only"
+        ) from error
 
 
 def _me() -> str:

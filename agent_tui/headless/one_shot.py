@@ -93,6 +93,7 @@ class OneShot:
         self._running = False
         self._orders_open = job.takes_orders
         self._open = OpenQuestions()
+        self._for_nobody: set[str] = set()  # commands that answer because nobody is left to
         self._signal: int | None = None
         self._ended: TurnEnded | None = None
         self._answer = ""
@@ -174,9 +175,7 @@ class OneShot:
             case InputDelivered(input_id=pending) | InputReturned(input_id=pending):
                 self._pending.discard(pending)
             case Refused(command_id=command, reason=reason):
-                if command in self._pending:
-                    self._pending.discard(command)
-                    self._refusal = reason
+                self._refused(command, reason)
             case TurnStarted():
                 self._running = True
                 self._pending.discard(self._continuing)
@@ -190,6 +189,14 @@ class OneShot:
                 self._say_on()
             case _:
                 pass
+
+    def _refused(self, command: str, reason: str) -> None:
+        is_still_open = self._open.refused(command)
+        if command in self._pending:
+            self._pending.discard(command)
+            self._refusal = reason
+        elif is_still_open and command in self._for_nobody and not self._is_closing:
+            self._close("an open question could not be answered")  # it would stay open for ever
 
     def _say_on(self) -> None:
         """Send what was said next in the session that is played again, where its turn has come."""
@@ -209,7 +216,8 @@ class OneShot:
 
     # --- commands --------------------------------------------------------------------------------
 
-    def _send(self, body: CommandBody) -> None:
+    def _send(self, body: CommandBody) -> str:
+        """Give the engine a command; its id."""
         self._commands += 1
         command = Command(id=f"exec{self._commands}", body=body)
         if isinstance(body, Submit):
@@ -217,7 +225,9 @@ class OneShot:
         elif isinstance(body, Continue) and not self._running:  # in a run it only cuts a wait short
             self._pending.add(command.id)
             self._continuing = command.id
+        self._open.ordered(command.id, body)
         self._engine.send(command)
+        return command.id
 
     def _close(self, why: str) -> None:
         self._is_closing = True
@@ -238,14 +248,13 @@ class OneShot:
         except OrderError as error:
             self._complain(f"stdin: {error}")
             return
-        self._open.ordered(order)
         self._send(order)
 
     def _answer_for_nobody(self) -> None:
         """Once stdin has ended nobody answers; the run goes on to its end all the same."""
         if self._job.takes_orders and not self._orders_open and self._signal is None:
             for answer in self._open.answers():
-                self._send(answer)
+                self._for_nobody.add(self._send(answer))
 
     async def _no_more_orders(self) -> None:
         self._orders_open = False

@@ -5,6 +5,7 @@ from agent_tui.engine.events import (
     ApprovalAsked,
     ApprovalDecided,
     Body,
+    CallEnded,
     LostResultAsked,
     QuestionAnswered,
     QuestionAsked,
@@ -16,10 +17,11 @@ _OF_RUNTIME = {"no_progress": "stop", "no_checkpoint": "run without undo"}
 
 
 class OpenQuestions:
-    """What was asked and neither answered nor settled, by id."""
+    """What was asked and is not settled, by id, and the commands that are on their way to settle it."""
 
     def __init__(self) -> None:
         self._open: dict[str, ApprovalAsked | QuestionAsked | LostResultAsked] = {}
+        self._on_the_way: dict[str, str] = {}  # id of a command → of the question
 
     def take(self, body: Body) -> None:
         """Follow the stream of the engine."""
@@ -32,24 +34,35 @@ class OpenQuestions:
                 self._open.pop(body.approval_id, None)
             case QuestionAnswered():
                 self._open.pop(body.question_id, None)
+            case CallEnded():
+                lost = [
+                    key
+                    for key, asked in self._open.items()
+                    if isinstance(asked, LostResultAsked) and asked.call_id == body.call_id
+                ]
+                for key in lost:
+                    del self._open[key]
             case _:
                 pass
 
-    def ordered(self, body: CommandBody) -> None:
-        """An order is on its way that answers one."""
+    def ordered(self, command_id: str, body: CommandBody) -> None:
+        """A command is on its way that may settle one."""
         match body:
             case Decide():
-                self._open.pop(body.approval_id, None)
+                self._on_the_way[command_id] = body.approval_id
             case Answer() | Settle():
-                self._open.pop(body.question_id, None)
+                self._on_the_way[command_id] = body.question_id
             case _:
                 pass
 
+    def refused(self, command_id: str) -> bool:
+        """A command was refused; whether the question that it was for is still open."""
+        return self._on_the_way.pop(command_id, "") in self._open
+
     def answers(self) -> list[CommandBody]:
-        """What a run without a person would answer to those that are open; each is given once."""
-        found = [_answer(asked) for asked in self._open.values()]
-        self._open.clear()
-        return found
+        """What a run without a person would answer to those that are open and that no command is for."""
+        taken = set(self._on_the_way.values())
+        return [_answer(asked) for key, asked in self._open.items() if key not in taken]
 
 
 def _answer(asked: ApprovalAsked | QuestionAsked | LostResultAsked) -> CommandBody:

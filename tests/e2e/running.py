@@ -32,6 +32,12 @@ class Running:
                 return event
         raise AssertionError(f"no `{kind}` came: {self.seen}")
 
+    def order(self, **fields: Any) -> None:
+        """Give it a command on stdin."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(fields) + "\n")
+        self.process.stdin.flush()
+
     def end(self) -> tuple[int, str]:
         """Exit code and what was said on stderr."""
         out, err = self.process.communicate(timeout=PATIENCE_S)
@@ -42,7 +48,13 @@ class Running:
 @contextmanager
 def running(program: Program, base_url: str, *argv: str) -> Iterator[Running]:
     """Start it in a session of its own; what is left of it dies at the end."""
-    process = program.start("exec", "--json", *model_flags("chat", base_url), *argv)
+    with held(program.start("exec", "--json", *model_flags("chat", base_url), *argv)) as run:
+        yield run
+
+
+@contextmanager
+def held(process: "subprocess.Popen[str]") -> Iterator[Running]:
+    """One that was started in another way; what is left of it dies at the end."""
     try:
         yield Running(process)
     finally:

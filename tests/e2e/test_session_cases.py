@@ -1,18 +1,20 @@
-"""Cases A45 to A47 through the whole program: damaged stores, two processes, Esc with messages waiting."""
+"""Cases A45 to A48 through the whole program: damage, two processes, Esc while messages wait, full disks."""
 
 import json
 import signal
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.e2e import project
 from tests.e2e.project import call
-from tests.e2e.running import Bell, processes_with, running
+from tests.e2e.running import Bell, held, processes_with, running
 from tests.e2e.screen import start
+from tests.e2e.small_disk import small_disk
 from tests.model_server.fixture import ModelServer
 from tests.program import Program, Ran, model_flags
 
@@ -133,3 +135,115 @@ def test_esc_stops_the_program_and_gives_back_what_waited(
     said = " ".join(str(message) for message in messages)
     assert [said.count(word) for word in ("one", "two", "three")] == [1, 1, 1]
     assert said.index("one") < said.index("two") < said.index("three")
+
+
+def results(server: ModelServer) -> list[str]:
+    """What the model was last told of its calls."""
+    return [m["content"] for m in server.requests[-1].json["messages"] if m["role"] == "tool"]
+
+
+def test_a_full_data_directory_is_told_stops_before_the_next_effect_and_loses_no_turn(
+    program: Program, model_server: ModelServer
+) -> None:  # A48
+    small = program.home / "small"
+    places = {"AGENT_TUI_STATE_DIR": str(small / "state"), "XDG_CONFIG_HOME": str(small / "config")}
+    program = replace(program, extra=places)
+    flags = model_flags("chat", model_server.base_url())
+    ran = program.workspace / "ran"
+    asking = call("exec_command", cmd="echo denied >> ran", needs="network", reason="r")
+    model_server.script(
+        [
+            {"calls": [call("exec_command", cmd="echo one >> ran")]},
+            {"text": "first answer"},
+            {"calls": [asking]},
+            {"calls": [call("exec_command", cmd="echo late >> ran")], "gate": "full"},
+            {"text": "third answer"},
+            {"text": "fourth answer"},
+        ]
+    )
+    with small_disk(small, "3m") as disk:
+        settings = disk.inside / "config" / "agent-tui"
+        settings.mkdir(parents=True)
+        (settings / "config.toml").write_text("theme = 'dark'\n")
+        (settings / "rules.toml").write_text("# mine\n")
+        kept = project.tree(settings)
+        process = disk.start(
+            program, "exec", "--json", "--stdin-commands", "-a", "on-request", *flags, "first message"
+        )
+        with held(process) as run:
+            run.until("turn.completed")
+            run.order(type="prompt", text="second message")
+            asked = run.until("item.started", "approval")["item"]
+            disk.fill()
+            run.order(type="decide", id=asked["id"], decision="rule", digest=asked["digest"])
+            assert "full" in run.until("error")["message"]
+            disk.free()
+            run.order(type="decide", id=asked["id"], decision="deny", digest=asked["digest"])
+            run.until("item.completed", "command_execution")
+            disk.fill()
+            model_server.release("full")
+            ended = run.until("turn.failed")
+            assert (ended["reason"], ended["exit_code"]) == ("state_unwritable", 5)
+            assert "full" in ended["error"]["message"]
+            assert ran.read_text() == "one\n"
+            run.order(type="prompt", text="refused message")
+            assert "full" in run.until("error")["message"]
+            assert project.tree(settings) == kept
+            looked = disk.run(program, "sandbox", "--", "df", ".")
+            assert looked.code == 0 and "Filesystem" in looked.out, looked
+            assert disk.run(program, "sessions").code == 0
+            disk.free()
+            run.order(type="prompt", text="third message")
+            assert run.until("turn.completed")["exit_code"] == 0
+            code, err = run.end()
+        assert (code, "Traceback" in err) == (0, False), err
+        resumed = disk.run(program, "exec", *flags, "--last", "fourth message")
+        assert (resumed.code, resumed.out) == (0, "fourth answer\n"), resumed.err
+        shown = disk.run(program, "checkpoints").out
+        rolled = disk.run(program, "rollback", shown.split()[0], "--files-only", "--yes")
+        assert rolled.code == 0, rolled
+    # the response may still have found room; its call then runs once there is room for its start
+    assert ran.read_text() in ("one\n", "one\nlate\n")
+    sent = json.dumps(model_server.requests[-1].json)
+    said = ["first message", "first answer", "second message", "third message", "third answer"]
+    assert [sent.count(one) for one in said] == [1] * len(said) and "refused message" not in sent
+
+
+def test_a_full_workspace_leaves_files_whole_when_a_patch_and_a_rollback_fail(
+    program: Program, model_server: ModelServer
+) -> None:  # A48
+    place = program.home.parent / "small"
+    with small_disk(place, "4m") as disk:
+        program = replace(program, workspace=place / "work")
+        work = disk.inside / "work"
+        work.mkdir()
+        big = b"first\n" + b"0123456789abcdef\n" * 40_000
+        (work / "big.txt").write_bytes(big)
+        patch = "*** Begin Patch\n*** Update File: big.txt\n@@\n-first\n+another\n*** End Patch"
+        flags = model_flags("chat", model_server.base_url())
+        model_server.script(
+            [
+                {"calls": [call("exec_command", cmd="df . && cat big.txt | wc -c")], "gate": "full"},
+                {"calls": [call("apply_patch", patch=patch)]},
+                {"calls": [call("exec_command", cmd="rm big.txt && echo gone")]},
+                {"text": "done"},
+            ]
+        )
+        with held(disk.start(program, "exec", "--json", *flags, "go")) as run:
+            run.until("turn.started")
+            disk.fill()
+            model_server.release("full")
+            run.until("turn.completed")
+            code, err = run.end()
+        assert (code, "Traceback" in err) == (0, False), err
+        looked, patched, removed = results(model_server)
+        assert "Filesystem" in looked and str(len(big)) in looked
+        assert "No space left" in patched and "gone" in removed
+        disk.fill()  # what the removal gave back
+        rolled = disk.run(program, "rollback", "--yes", "--files-only")
+        assert rolled.code != 0 and "differs: big.txt (No space left on device)" in rolled.out, rolled
+        assert not (work / "big.txt").exists() or (work / "big.txt").read_bytes() == big
+        disk.free()
+        again = disk.run(program, "rollback", "--yes", "--files-only")
+        assert again.code == 0, again
+        assert project.tree(work) == {"big.txt": big}

@@ -1,5 +1,6 @@
 """A program that answers on stdin and goes away: what is open is answered, and the run ends by itself."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,10 @@ import pytest
 
 from tests.e2e import project
 from tests.e2e.project import call
-from tests.e2e.running import Running, running
+from tests.e2e.running import Running, held, running
+from tests.e2e.small_disk import small_disk
 from tests.model_server.fixture import ModelServer
-from tests.program import Program
+from tests.program import Program, model_flags
 
 
 @pytest.fixture
@@ -55,3 +57,31 @@ def test_a_limit_ends_the_run(program: Program, model_server: ModelServer) -> No
         run.until("item.started", "question")
         code, _ = run.end()
     assert (code, run.seen[-1]["reason"]) == (3, "budget_turns")
+
+
+def test_an_answer_that_was_refused_leaves_the_question_to_nobody(
+    program: Program, model_server: ModelServer
+) -> None:
+    model_server.script([{"calls": [call("apply_patch", patch=project.PATCH)]}, {"text": "I could not."}])
+    with running(program, model_server.base_url(), "--stdin-commands", "-a", "untrusted", "mend it") as run:
+        asked = run.until("item.started", "approval")["item"]
+        run.order(type="decide", id=asked["id"], decision="once", digest="of something else")
+        assert "changed" in run.until("error")["message"]
+        left(run)
+    assert not project.passes(program)
+
+
+def test_an_answer_for_nobody_that_cannot_be_stored_ends_the_run(
+    program: Program, model_server: ModelServer
+) -> None:
+    program = replace(program, extra={"AGENT_TUI_STATE_DIR": str(program.home / "small")})
+    model_server.script([{"calls": [call("apply_patch", patch=project.PATCH)]}])
+    flags = model_flags("chat", model_server.base_url())
+    argv = ("exec", "--json", "--stdin-commands", "-a", "untrusted", *flags, "go")
+    with small_disk(program.home / "small", "3m") as disk, held(disk.start(program, *argv)) as run:
+        run.until("item.started", "approval")
+        disk.fill()
+        code, err = run.end()
+    (ended,) = (event for event in run.seen if event["type"] == "turn.failed")
+    assert (code, ended["reason"]) == (5, "state_unwritable"), err
+    assert not project.passes(program)
