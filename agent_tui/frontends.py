@@ -33,10 +33,13 @@ async def _headless(start: Start, job: "Job") -> int:
     return await _driven(start, lambda opened: OneShot(opened.engine, job).run())
 
 
-def run_interface(start: Start, *, prompt: str, images: tuple[Image, ...], plain: bool) -> int:
-    """The interface, or line mode; returns the exit code. Raises AgentError."""
+def run_interface(
+    start: Start, *, prompt: str, images: tuple[Image, ...], plain: bool, offered: str = ""
+) -> int:
+    """The interface, or line mode; returns the exit code. `offered` is a message that Enter sends as the
+    first one. Raises AgentError."""
     if plain:
-        return asyncio.run(_line_mode(start, prompt, images))
+        return asyncio.run(_line_mode(start, prompt, images, offered))
     from agent_tui.tui.entry import run
 
     if not sys.stderr.isatty():  # the toolkit draws on it; errors still go where they were sent
@@ -47,14 +50,16 @@ def run_interface(start: Start, *, prompt: str, images: tuple[Image, ...], plain
         opened.serve()
         return opened.engine
 
-    return run(begin, start.config, initial_prompt=prompt or None, images=images)
+    return run(begin, start.config, initial_prompt=prompt or None, images=images, offered=offered)
 
 
-async def _line_mode(start: Start, prompt: str, images: tuple[Image, ...]) -> int:
+async def _line_mode(start: Start, prompt: str, images: tuple[Image, ...], offered: str) -> int:
     from agent_tui.plain.app import run
 
     first = Submit(text=prompt, images=images) if prompt else None
-    return await _driven(start, lambda opened: run(opened.engine, opened.config, first=first))
+    return await _driven(
+        start, lambda opened: run(opened.engine, opened.config, first=first, offered=offered)
+    )
 
 
 def run_demo(settings: Settings, *, unattended: bool, plain: bool) -> int:
@@ -74,7 +79,7 @@ def run_demo(settings: Settings, *, unattended: bool, plain: bool) -> int:
         start = Start(config=config, settings=settings)
         if unattended:
             return asyncio.run(_guided(start, PROMPT))
-        return run_interface(start, prompt=PROMPT, images=(), plain=plain)
+        return run_interface(start, prompt="", images=(), plain=plain, offered=PROMPT)
 
 
 async def _guided(start: Start, prompt: str) -> int:

@@ -91,7 +91,8 @@ def _settle(
     if cut is not None and not questions.ask_about_cut(asker, config, cut):
         return None
     if must_choose:
-        choice = questions.ask_for_model(asker, settings)
+        health = questions.health_of(config, has_sandbox=trouble is None)
+        choice = questions.ask_for_model(asker, settings, health)
         if choice is None:
             return None
         arguments.setting_model = DEMO if choice.demo else choice.model

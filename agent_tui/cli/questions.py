@@ -81,7 +81,7 @@ def ask_for_trust(
                 return "quit"
 
 
-def ask_for_model(asker: Asker, settings: Settings) -> Choice | None:
+def ask_for_model(asker: Asker, settings: Settings, health: Sequence[tuple[str, str]] = ()) -> Choice | None:
     """Ask which model; None to quit. Nothing leaves this machine before the answer."""
     table = provider_table(settings)
     providers = list(readable_providers(table))
@@ -91,7 +91,9 @@ def ask_for_model(asker: Asker, settings: Settings) -> Choice | None:
         address = server.base_url.removeprefix("http://").partition("/")[0]
         names = server.models[:MODELS_OF_EACH]
         found += [FoundModel(name=f"{server.provider}/{name}", where=address) for name in names]
-    sheet = model_sheet(asker.place, found, keys=keys, ports=_ports(providers), branch=asker.branch)
+    sheet = model_sheet(
+        asker.place, found, keys=keys, ports=_ports(providers), branch=asker.branch, health=health
+    )
     match asker.ask(sheet):
         case "":
             return None
@@ -109,6 +111,21 @@ def ask_for_model(asker: Asker, settings: Settings) -> Choice | None:
             if chosen != name:
                 print(f"kept as default in {set_value(settings.config_dir, 'model', name)}")
             return Choice(model=name)
+
+
+def health_of(config: Config, *, has_sandbox: bool) -> list[tuple[str, str]]:
+    """What the first screen says of sandbox and undo."""
+    network = f"network {'on' if config.network else 'off'}"
+    if config.sandbox == "off":
+        sandbox = "OFF   commands run as you: your files, your keys, the network"
+    elif not has_sandbox:
+        sandbox = "none  not available here; what to do is asked next"
+    elif config.sandbox == "read-only":
+        sandbox = f"ok    commands change no file, {network}"
+    else:
+        sandbox = f"ok    commands write in this directory only, {network}"
+    kept = "ok    checkpoints are kept outside your project"
+    return [("Sandbox", sandbox), ("Undo", kept if config.checkpoints else "OFF   no checkpoints are taken")]
 
 
 def ask_about_cut(asker: Asker, config: Config, cut: CutRollback) -> bool:
@@ -199,6 +216,8 @@ def _ask_in_lines(sheet: Sheet) -> str:
     for option in sheet.options:
         print(f"  {option.key}  {visible(option.label)}  {visible(option.note)}".rstrip())
     print("\n".join(["", *sheet.below]))
+    for label, text in sheet.health:
+        print(f"{label}: {' '.join(text.split())}")
     keys = [option.key for option in sheet.options]
     while True:
         answer = _line(f"{', '.join(keys)}> ").lower()

@@ -56,7 +56,7 @@ PROGRESS_EVERY_S = 60.0
 class PlainApp:
     """One session in line mode."""
 
-    def __init__(self, engine: Engine, config: Config, lines: LineSource) -> None:
+    def __init__(self, engine: Engine, config: Config, lines: LineSource, offered: str = "") -> None:
         self._engine = engine
         self._config = config
         self._lines = lines
@@ -66,6 +66,7 @@ class PlainApp:
         self._open: dict[str, Question] = {}
         self._replies: dict[str, asyncio.Future[Inspected | Refused]] = {}
         self._draft = ""
+        self._offered = offered  # sent by an empty line as the first message
         self._asked = ""  # id of the question that is being put
         self._commands = 0
         self._session_id = ""
@@ -130,6 +131,7 @@ class PlainApp:
         match body:
             case SessionStarted():
                 self.say("agent-tui, plain mode.", *self.standing.where(), "Type /help for commands.", "")
+                self.say(*([f"Press Enter to begin: {self._offered}", ""] if self._offered else []))
             case TurnStarted():
                 self._working.set()
             case TurnEnded():
@@ -206,6 +208,8 @@ class PlainApp:
         if not line.strip():
             if self.standing.paused or self.standing.waits_to_retry:
                 self.send(Continue())
+            elif self._offered:
+                self._submit(self._offered)
             return True
         if line.startswith("/"):
             return await self._slash(line)
@@ -213,8 +217,12 @@ class PlainApp:
             quiet = line.startswith("!!")
             self.send(RunShell(command=line.lstrip("!").strip(), to_context=not quiet))
         else:
-            self.send(Submit(text=line))
+            self._submit(line)
         return True
+
+    def _submit(self, text: str) -> None:
+        self._offered = ""
+        self.send(Submit(text=text))
 
     def _interrupt(self) -> bool:
         now = time.monotonic()
@@ -370,14 +378,15 @@ class PlainApp:
         sys.stdout.flush()
 
 
-async def run(engine: Engine, config: Config, *, first: Submit | None) -> int:
-    """Drive `engine` in line mode until the person leaves; returns the exit code."""
+async def run(engine: Engine, config: Config, *, first: Submit | None, offered: str = "") -> int:
+    """Drive `engine` in line mode until the person leaves; returns the exit code. `offered` is a
+    message that an empty line sends as the first one."""
     if not sys.stdin.isatty():
-        return await PlainApp(engine, config, StreamLines()).run(first)
+        return await PlainApp(engine, config, StreamLines(), offered).run(first)
     from prompt_toolkit.patch_stdout import patch_stdout
 
     history = None if config.ephemeral else config.state_dir / "plain-history"
-    app = PlainApp(engine, config, TerminalLines(history))
+    app = PlainApp(engine, config, TerminalLines(history), offered)
     with patch_stdout() if sys.stdout.isatty() else nullcontext():
         code = await app.run(first)
     if app.next_arguments is not None:

@@ -74,6 +74,8 @@ class Acts:
         if not text.strip():
             if app.session.paused or app.session.retry is not None:
                 app.link.send(commands.Continue())
+            elif offered := app.offering.take():
+                self._submit(offered, InputKind.PROMPT)
             return
         kind = InputKind.STEER if app.session.busy else InputKind.PROMPT
         self._submit(text, kind)
@@ -110,6 +112,7 @@ class Acts:
             if command:
                 app.link.send(commands.RunShell(command=command, to_context=not quiet))
             return
+        app.offering.take()
         app.link.send(commands.Submit(text=text, images=app.attaching.take(), kind=kind, now=now))
         app.transcript.follow()
 

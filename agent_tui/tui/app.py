@@ -29,6 +29,7 @@ from agent_tui.tui.glyphs import ASCII, UNICODE
 from agent_tui.tui.keymap import keymap_of
 from agent_tui.tui.link import Link, RefusedError, Start
 from agent_tui.tui.notify import Notifier
+from agent_tui.tui.offering import Offering
 from agent_tui.tui.outside import Outside
 from agent_tui.tui.pending_list import PendingList
 from agent_tui.tui.searching import Searching
@@ -43,7 +44,6 @@ from agent_tui.tui.widgets.editor import Editor
 from agent_tui.tui.widgets.history import History, history_file
 from agent_tui.tui.widgets.pane import Pane
 from agent_tui.tui.widgets.prompt import Prompt
-from agent_tui.tui.words import home
 from context.items import Image
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ class AgentApp(App[int], inherit_bindings=False):
 
     def __init__(
         self, start: Start, config: Config, *, initial_prompt: str | None = None,
-        images: Sequence[Image] = (), look: Chosen | None = None, clock: Clock | None = None,
+        images: Sequence[Image] = (), offered: str = "", look: Chosen | None = None,
+        clock: Clock | None = None,
     ) -> None:  # fmt: skip
         chosen = look or Chosen()
         super().__init__(driver_class=AgentDriver)
@@ -98,6 +99,7 @@ class AgentApp(App[int], inherit_bindings=False):
         progress = settings.get("progress") == "true"
         self.notifier = Notifier(config.workspace.name, self.write_terminal, progress=progress)
         self._initial = (initial_prompt, tuple(images), chosen.typed)
+        self.offering = Offering(self, offered)
         self._flush_due = False
         self.output = settings.get("output", "auto")
         self.pending_at: int | None = None  # marked row of the pending list
@@ -155,8 +157,7 @@ class AgentApp(App[int], inherit_bindings=False):
         yield self.status
 
     def on_mount(self) -> None:
-        place = home(self.config.workspace)
-        self.transcript.add(blocks.Welcome(place=place, branch=self.session.status.branch))
+        self.offering.begin()
         self.editor.focus()
         self.set_look()
         self.fixed.begin()

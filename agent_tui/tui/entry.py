@@ -22,16 +22,18 @@ if TYPE_CHECKING:
 
 
 def run(
-    start: "Start", config: Config, *, initial_prompt: str | None = None, images: Sequence[Image] = ()
-) -> int:
-    """Run the interface to its end; 0, or 130 and 143 after SIGINT and SIGTERM."""
+    start: "Start", config: Config, *, initial_prompt: str | None = None,
+    images: Sequence[Image] = (), offered: str = "",
+) -> int:  # fmt: skip
+    """Run the interface to its end; 0, or 130 and 143 after SIGINT and SIGTERM. `offered` is a message
+    that Enter sends as the first one."""
     descriptor = sys.__stdin__.fileno() if sys.__stdin__ is not None else 0
     probe = Probe(descriptor)
     toolkit.prepare()
     from agent_tui.tui.app import AgentApp
 
     look = toolkit.look_for(config.interface, probe.answers())
-    app = AgentApp(start, config, initial_prompt=initial_prompt, images=images, look=look)
+    app = AgentApp(start, config, initial_prompt=initial_prompt, images=images, offered=offered, look=look)
     return on_terminal(app, descriptor)
 
 

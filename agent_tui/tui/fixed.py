@@ -44,7 +44,7 @@ class Fixed:
             editor_focused=not app.prompt.armed, draft=bool(app.editor.text),
             new_lines=app.transcript.new_lines, scrolled=not app.transcript.following,
             notice=self._passing or app.searching.title or app.completing.title,
-            hints=app.searching.hints or app.completing.hints or app.pending_hints,
+            hints=app.searching.hints or app.completing.hints or app.pending_hints or app.offering.hints,
         )  # fmt: skip
         app.activity.show([activity.line(app.session, moment, app.glyphs)])
 

@@ -106,7 +106,9 @@ def test_a_model_can_be_named_and_the_demo_runs_on_a_copy(tmp_path: Path) -> Non
     with Terminal(program) as terminal:
         terminal.expect("5> ")
         terminal.type("3\n")
-        terminal.expect("slugkit")
+        terminal.expect("Press Enter to begin: Make the failing test pass")
+        terminal.type("\r")
+        terminal.expect("Listed: .")
     assert list(program.workspace.iterdir()) == []
 
 

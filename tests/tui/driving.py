@@ -171,12 +171,15 @@ async def driven(
     size: tuple[int, int] = (80, 24),
     on: Callable[[commands.CommandBody], Play] | None = None,
     look: Chosen | None = None,
+    offered: str = "",
     **config: Any,
 ) -> AsyncIterator[Driven]:
     """An app over a `FakeEngine` that plays `play` after the start of a session."""
     engine = FakeEngine([*scenes.started(), *play], on=on)
     clock = FakeClock()
-    app = AgentApp(engine.start, scenes.config(tmp, **config), look=look or Chosen(), clock=clock)
+    app = AgentApp(
+        engine.start, scenes.config(tmp, **config), look=look or Chosen(), clock=clock, offered=offered
+    )
     async with app.run_test(size=size) as pilot:
         it = Driven(app, pilot, engine, clock)
         await it.settle()

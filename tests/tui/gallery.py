@@ -50,6 +50,7 @@ class Scene:
     keys: tuple[str, ...] = ()
     data: dict[commands.Subject, Any] = field(default_factory=dict)  # in place of `ANSWERS`
     is_main: bool = False  # also at 120×40
+    offered: str = ""  # the message of the demo
 
     def on(self, body: commands.CommandBody) -> Play:
         """What the engine answers."""
@@ -565,6 +566,7 @@ SCENES: dict[str, Scene] = {
     "lost-result": Scene(play=lost, keys=("arm",)),
     "lost-result-again": Scene(play=lost, keys=("arm", "a", "arm")),
     "leave": Scene(play=live_terminals, keys=("ctrl+d",)),
+    "demo": Scene(offered="Make the failing test pass"),
     "help": Scene(keys=("f1",)),
     "help-commands": Scene(keys=("f1", "2")),
     "help-glyphs": Scene(keys=("f1", "3")),

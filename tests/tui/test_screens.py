@@ -39,7 +39,7 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 async def test_picture(tmp_path: Path, name: str) -> None:
     scene = gallery.SCENES[name]
     found: dict[str, str] = {}
-    async with driven(tmp_path, scene.play(), on=scene.on, look=Chosen()) as it:
+    async with driven(tmp_path, scene.play(), on=scene.on, look=Chosen(), offered=scene.offered) as it:
         for key in scene.keys:
             await it.act(key)
         for look, size in COLOURED.items():
