@@ -30,6 +30,7 @@ class Draft:
     steps: list[Step] = field(default_factory=list)  # free of conflict
     conflicts: dict[bytes, tuple[Step, Conflict, Trace | None]] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
+    blocked: dict[str, str] = field(default_factory=dict)  # was there then; what stands there now
     uncovered: list[Uncovered] = field(default_factory=list)
 
 
@@ -58,8 +59,20 @@ def draft(evidence: Evidence, paths: Sequence[bytes] = ()) -> Draft:
     plan.steps += _needed_folders(evidence, plan.steps)
     plan.steps, impossible = feasible(plan.steps, evidence)
     plan.kept += impossible
+    plan.blocked = _blocked(evidence, paths)
+    plan.kept = [path for path in plan.kept if path not in plan.blocked]
     plan.uncovered += _gaps(evidence, paths)
     return plan
+
+
+def _blocked(evidence: Evidence, paths: Sequence[bytes]) -> dict[str, str]:
+    """What cannot come back, as something that no checkpoint holds is in its place: it stays."""
+    found = {}
+    for path, gap in sorted(evidence.now.note.gaps.items()):
+        is_new = path not in evidence.target.note.gaps
+        if is_new and is_selected(path, paths) and evidence.trees.find(evidence.target, path) is not None:
+            found[shown(path)] = gap.reason
+    return found
 
 
 def _pairs(evidence: Evidence) -> dict[bytes, Pair]:
@@ -168,13 +181,15 @@ def _gaps(evidence: Evidence, paths: Sequence[bytes]) -> Iterable[Uncovered]:
     before, after = evidence.target.note.gaps, evidence.now.note.gaps
     for path in sorted(before.keys() | after.keys()):
         if is_selected(path, paths):
-            yield Uncovered(path=shown(path), reason=_gap_words(before.get(path), after.get(path)))
+            replaces = evidence.trees.find(evidence.target, path) is not None
+            words = _gap_words(before.get(path), after.get(path), replaces=replaces)
+            yield Uncovered(path=shown(path), reason=words)
 
 
-def _gap_words(was: Gap | None, now: Gap | None) -> str:
+def _gap_words(was: Gap | None, now: Gap | None, *, replaces: bool) -> str:
     if was is None:
         assert now is not None
-        return f"{now.reason}; not there then"
+        return f"{now.reason}; {'in place of what was there then' if replaces else 'not there then'}"
     if now is None:
         return f"{was.reason}; gone, cannot be brought back"
     return now.reason if was == now else f"{now.reason}; changed since"

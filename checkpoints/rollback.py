@@ -306,6 +306,8 @@ class Rollback:
         after = workspace.record_locked(cause, rolled=rolled).row
         state = workspace.state(after)
         mismatches = self._mismatches(steps, failures, state)
+        if plan:
+            mismatches += [f"{path} ({what} in its place)" for path, what in plan.blocked.items()]
         written = set(paths)
         pairs = {
             path: pair

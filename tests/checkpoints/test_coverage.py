@@ -206,6 +206,24 @@ def test_special_files_are_never_opened(root: Path, open_session: OpenSession) -
     assert (root / "fifo").is_fifo()
 
 
+def test_what_no_checkpoint_holds_is_not_replaced_and_what_it_replaced_is_said_to_be_missing(
+    root: Path, open_session: OpenSession
+) -> None:
+    (root / "folder").mkdir()
+    (root / "folder/f").write_text("f")
+    (root / "file").write_text("file")
+    (root / "a").write_text("a")
+    session = open_session()
+    start = session.before().row
+    shell("rm -r folder file a; mkfifo folder file", root)
+    session.after()
+    result = session.rollback(start.id)
+    assert result.mismatches == ("file (fifo in its place)", "folder (fifo in its place)")
+    assert not result.kept
+    assert (root / "a").read_text() == "a"
+    assert (root / "file").is_fifo() and (root / "folder").is_fifo()
+
+
 def test_links_lead_nowhere(root: Path, tmp_path: Path, open_session: OpenSession) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
