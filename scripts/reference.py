@@ -6,8 +6,32 @@ os.environ["COLUMNS"] = "100"  # argparse wraps to the terminal
 
 from agent_tui.cli.parser import COMMANDS, build
 from agent_tui.engine.rules import KINDS
-from agent_tui.engine.types import END_FACTS
+from agent_tui.engine.types import END_FACTS, EndReason
 from tools.types import Grant
+
+WHEN = {
+    EndReason.COMPLETED: "the model answered; what was required of the answer and of the files holds",
+    EndReason.COMPLETED_UNVERIFIED: "the model answered; its last check failed or is older than a change",
+    EndReason.CONTRACT_UNMET: "`--verify` or `--output-schema` still fails when its repairs are used up",
+    EndReason.CANCELLED: "`cancel` on the stdin of `exec --stdin-commands`: the task cannot be continued",
+    EndReason.INTERRUPTED: "Esc, Ctrl+C, a pause, SIGINT, SIGTERM, SIGHUP, a question left open, "
+    "`--on-lost-result stop`: the task is paused and can be continued",
+    EndReason.CRASHED: "the process died, as by `kill -9`; the next resume stores this end",
+    EndReason.BUDGET_TURNS: "`--max-turns`",
+    EndReason.BUDGET_TOOLS: "`--max-tool-calls`",
+    EndReason.BUDGET_TIME: "`--timeout`",
+    EndReason.BUDGET_TOKENS: "`--max-tokens`",
+    EndReason.BUDGET_COST: "`--max-cost`",
+    EndReason.COST_UNKNOWN: "`--max-cost` with a model that has no price, before the first request",
+    EndReason.CONTEXT_EXHAUSTED: "what is needed does not fit the window, after compaction too",
+    EndReason.LOOP_DETECTED: "the same calls with the same results again and again, or two empty answers",
+    EndReason.MODEL_UNAVAILABLE: "no connection, a busy or silent provider, after the last attempt",
+    EndReason.MODEL_REJECTED: "the provider refused key, model or request, or the model refused",
+    EndReason.APPROVAL_UNAVAILABLE: "three calls in a row needed an approval that nobody could give",
+    EndReason.CHECKPOINT_UNAVAILABLE: "`--require-checkpoints` and no checkpoint before a change",
+    EndReason.STATE_UNWRITABLE: "the session could not be stored, as on a full disk; nothing ran unrecorded",
+    EndReason.INTERNAL_ERROR: "a fault of agent-tui; `internal-error.txt` beside the session has the details",
+}
 
 # `tests/engine/test_rules.py` reads the example as the program would.
 RULES = """
@@ -67,9 +91,13 @@ def main() -> None:
     print("# Reference\n\nWritten by `scripts/reference.py`; settings and their keys are in the README.")
     for name in ("", *COMMANDS):
         print(f"\n## `{f'agent-tui {name}'.strip()}`\n\n```text\n{build(name).format_help().rstrip()}\n```")
-    print("\n## How a run ends\n\n| Reason | Exit code | Sentence |\n|---|---|---|")
+    print(
+        "\n## How a run ends\n\nEach run ends once, for one reason. A paused task is also given up, with"
+        "\nno end of its own, when a new message begins another.\n"
+        "\n| Reason | Exit code | Sentence | When |\n|---|---|---|---|"
+    )
     for reason, facts in END_FACTS.items():
-        print(f"| `{reason}` | {facts.exit_code} | {facts.sentence} |")
+        print(f"| `{reason}` | {facts.exit_code} | {facts.sentence} | {WHEN[reason]} |")
     grants = [grant for grant in Grant if grant not in (Grant.NONE, Grant.NO_SANDBOX)]
     print(RULES.replace("KINDS", ", ".join(KINDS)).replace("GRANTS", ", ".join(grants)).rstrip())
 

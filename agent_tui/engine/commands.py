@@ -61,9 +61,11 @@ class Settle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interrupt:
-    """Stop now: `TurnEnded` (interrupted); `force` kills process groups at once."""
+    """Stop now: `TurnEnded` (interrupted); `force` kills process groups at once, `cancel` also gives the
+    task up: `TurnEnded` (cancelled), and it cannot be continued."""
 
     force: bool = False
+    cancel: bool = False
     why: str = "interrupted by user"
 
 

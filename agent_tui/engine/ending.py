@@ -75,9 +75,10 @@ def _last_parts(scope: Scope, reason: EndReason, text: str, error: str) -> list[
     assert run is not None
     facts = END_FACTS[reason]
     parts: list[Part] = []
-    if reason is EndReason.INTERRUPTED and scope.stop.now.is_set():
+    if reason in (EndReason.INTERRUPTED, EndReason.CANCELLED) and scope.stop.now.is_set():
         changed = f" Files changed in this turn: {names(run.changes)}" if run.changes else ""
-        said = f"Interrupted by the user: effects may be partial.{changed}"
+        over = "" if reason is EndReason.INTERRUPTED else " This task is given up: do not go on with it."
+        said = f"Interrupted by the user: effects may be partial.{changed}{over}"
         parts.append(NoticeItem(id=scope.session.item_id("n"), text=said))
     check, _ = last_check(fold.facts.values())
     cause = scope.stop.why or str(reason)

@@ -88,7 +88,7 @@ class Turn:
                 await self._last_words(reason)
                 return reason
         except StoppedError:
-            return EndReason.INTERRUPTED
+            return EndReason.CANCELLED if self._scope.stop.cancelling else EndReason.INTERRUPTED
         except RecordsError as error:
             self._error = str(error)
             return EndReason.STATE_UNWRITABLE

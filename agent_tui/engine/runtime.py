@@ -439,7 +439,7 @@ class EngineRuntime:
             self._stop.pause("you paused the run")
             self._wake.set()
             return ""
-        self._stop.interrupt(body.why, force=body.force)
+        self._stop.interrupt(body.why, force=body.force, cancel=body.cancel)
         await inbox.give_back(self._session, "the run was interrupted", cause)
         return ""
 

@@ -20,13 +20,15 @@ class Stop:
     def __init__(self) -> None:
         self.now = asyncio.Event()  # interrupt: nothing starts from here on
         self.force = asyncio.Event()  # kill what still runs
+        self.cancelling = False  # the task is given up with it
         self.pausing = False  # stop at the next boundary
         self.skipping = asyncio.Event()  # steer now: running calls are told to stop, the rest skipped
         self.why = ""
 
-    def interrupt(self, why: str, *, force: bool = False) -> None:
+    def interrupt(self, why: str, *, force: bool = False, cancel: bool = False) -> None:
         """Stop now; a second time with force."""
         self.why = self.why or why
+        self.cancelling = self.cancelling or cancel
         self.now.set()
         if force:
             self.force.set()

@@ -2,8 +2,9 @@
 
 One object a line: `{"type": "prompt" | "steer" | "queue", "text": …, "now": true}`,
 `{"type": "answer", "id": …, "text": …}`, `{"type": "decide", "id": …, "decision": …, "digest": …,
-"feedback": …}`, `{"type": "settle", "id": …, "choice": …}`, `{"type": "interrupt"}`, `{"type": "pause"}`,
-`{"type": "continue"}`. A line that cannot be read is an error event and nothing else.
+"feedback": …}`, `{"type": "settle", "id": …, "choice": …}`, `{"type": "interrupt", "force": true}`,
+`{"type": "cancel"}`, `{"type": "pause"}`, `{"type": "continue"}`. A line that cannot be read is an error
+event and nothing else.
 """
 
 import json
@@ -50,6 +51,8 @@ def parse(line: str) -> CommandBody:
             return Settle(question_id=_text(order, "id"), choice=cast(Any, choice))
         case "interrupt":
             return Interrupt(force=order.get("force") is True)
+        case "cancel":
+            return Interrupt(cancel=True)
         case "pause":
             return Pause()
         case "continue":
