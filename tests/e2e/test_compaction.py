@@ -211,7 +211,7 @@ def _random_call(rng: random.Random, number: int, n: int) -> dict[str, Any]:
         case 5:
             return call("read_file", path=f"missing-{number}-{n}")
         case _:
-            return printing(rng.randrange(1, 400), f"s{number}")
+            return printing(rng.randrange(200, 600), f"s{number}")
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -392,7 +392,7 @@ TOO_LONG = {
 def test_too_long_is_understood_and_the_next_request_fits(
     program: Program, model_server: ModelServer, shape: str
 ) -> None:
-    steps = [talk({"calls": [reading(n)]}) for n in range(4)]
+    steps = [talk({"calls": [reading(n)]}) for n in range(3)]
     model_server.script([*steps, TOO_LONG[shape], talk({"text": "done"})], window=WINDOW)
     ran = execute(program, model_server, "go")
     assert end(ran)["reason"] == "completed", ran.err

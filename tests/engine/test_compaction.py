@@ -238,7 +238,7 @@ async def test_one_result_never_takes_more_than_its_share(tmp_path: Path) -> Non
 
 
 async def test_a_compaction_can_be_asked_for_and_taken_back(tmp_path: Path) -> None:
-    async with engine(tmp_path, *steps(10), text("done"), info=SMALL) as run:
+    async with engine(tmp_path, *steps(12), text("done"), info=SMALL) as run:
         run.toolbox.behaviour["exec_command"] = long_output
         run.send(Submit(text="go"))
         await run.wait(TurnEnded)
