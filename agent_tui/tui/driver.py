@@ -4,11 +4,13 @@ The toolkit's driver does most of it; this adds what it forgets (pixel mouse rep
 modifyOtherKeys for terminals without the kitty protocol, and the keys its table lacks.
 """
 
+import codecs
 import contextlib
 import re
 import termios
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum
+from functools import partial
 from typing import Any
 
 from textual import _ansi_sequences, events
@@ -119,6 +121,12 @@ def _split_marker(text: str, marker: str) -> tuple[str, str]:
     return text, ""
 
 
+def _lenient_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
+    """Bytes that are no text, as of a terminal in Latin-1 or with old mouse reports, must not end the
+    interface."""
+    return partial(codecs.getincrementaldecoder(encoding), errors="replace")
+
+
 class OutputThread(WriterThread):
     """The toolkit's writer, which stays alive when the terminal is gone.
 
@@ -148,6 +156,7 @@ class AgentDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         linux_driver.XTermParser = InputParser  # type: ignore[attr-defined]  # the only way in: it is named there
+        linux_driver.getincrementaldecoder = _lenient_decoder  # type: ignore[assignment, attr-defined]  # as above
         super().run_input_thread()
 
     def start_application_mode(self) -> None:

@@ -211,6 +211,22 @@ def test_a_large_paste_is_one_insertion_and_arrives_whole(begin: Starts, tmp_pat
     assert sent(tmp_path).count("Submit(") == 1
 
 
+@pytest.mark.parametrize(
+    "data", [b"caf\xe9 ", b"\x1b[M\x20\xc8\xc8", b"\xe2\x28\xff\xfe"], ids=["latin-1", "mouse", "none"]
+)
+def test_bytes_that_are_no_text_end_nothing(begin: Starts, tmp_path: Path, data: bytes) -> None:
+    tty = begin()
+    tty.send(data)
+    tty.settle()
+    tty.send("go")
+    tty.until("go")
+    tty.send("\r")
+    tty.until("You said")
+    tty.send("\x04")
+    assert tty.wait() == 0
+    assert "go'" in sent(tmp_path)
+
+
 @pytest.mark.parametrize("pause_s", [0.0, 0.03])
 def test_a_sequence_that_comes_in_pieces_is_one_key(begin: Starts, tmp_path: Path, pause_s: float) -> None:
     tty = begin("command_runs", wait_for="running 1 call")
