@@ -65,9 +65,12 @@ class Responder:
         if over is not None:
             return over
         await hand_over(self._scope)
+        self._compactor.new_request()
+        self.error = await self._compactor.fit()  # ahead of the step, which names the epoch of its view
+        if self.error:
+            return EndReason.CONTEXT_EXHAUSTED
         step_id = await self._begin_step()
         call = ModelCall(self._scope, step_id, self._time_left)
-        self._compactor.new_request()
         while True:
             sent = call.requests
             try:
