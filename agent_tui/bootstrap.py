@@ -160,6 +160,10 @@ async def _open_session(
         owner = Owner.take(place.directory)
     except OwnedError as error:
         raise SessionBusyError(str(error)) from error
+    except OSError as error:
+        raise UnavailableError(
+            f"session `{place.id}` cannot be opened: {error.strerror}: `{place.directory}`"
+        ) from error
     stack.callback(owner.release)
     stack.callback(remove_unused, place)
     records, damage = await open_or_salvage(place.store)

@@ -44,6 +44,7 @@ class _Journal(TypedDict):
 
 # of those that this process made: stand-ins outlive the command that made them while another needs them
 _identities: dict[Path, dict[str, tuple[int, int]]] = {}
+_notes: dict[Path, dict[str, tuple[int, str]]] = {}  # what the journal says of these, should it be lost
 
 
 class Placeholders:
@@ -52,6 +53,7 @@ class Placeholders:
     def __init__(self, journal: Path) -> None:
         self._journal = journal
         self._identities = _identities.setdefault(journal, {})
+        self._notes = _notes.setdefault(journal, {})
 
     @classmethod
     def of(cls, state_dir: Path, workspace: Path) -> "Placeholders":
@@ -68,6 +70,7 @@ class Placeholders:
             now = time.time_ns()
             for each in wanted:
                 journal["made"][str(each.path)] = [now, each.content.decode()]
+                self._notes[str(each.path)] = (now, each.content.decode())
             me = _me()
             journal["users"][me] = journal["users"].get(me, 0) + 1
             _write(fd, journal)  # before the first is made, so that a crash leaves none unknown
@@ -86,6 +89,8 @@ class Placeholders:
 
     def _leave(self, fd: int, journal: _Journal) -> None:
         me = _me()
+        if me not in journal["users"]:  # somebody removed the state directory, or emptied the file
+            journal["made"] = {**self._notes, **journal["made"]}
         journal["users"][me] = journal["users"].get(me, 0) - 1
         if journal["users"][me] <= 0:
             del journal["users"][me]
@@ -109,11 +114,13 @@ class Placeholders:
         if not journal["users"]:
             for name, (made_ns, content) in reversed(journal["made"].items()):
                 _remove(name, self._identities.pop(name, None), made_ns, content.encode())
+                self._notes.pop(name, None)
             journal["made"] = {}
         return sum(journal["users"].values())
 
     @contextmanager
     def _locked(self) -> Iterator[tuple[int, _Journal]]:
+        private_dir(self._journal.parent)
         fd = os.open(self._journal, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)

@@ -90,5 +90,10 @@ def _libraries() -> list[list[Any]]:
 def _save(kept: Path, key: list[Any], result: ProbeResult) -> None:
     private_dir(kept.parent)
     temporary = kept.with_suffix(f".{os.getpid()}")
-    temporary.write_text(json.dumps({"key": key, "libraries": _libraries(), "result": asdict(result)}))
-    temporary.replace(kept)
+    text = json.dumps({"key": key, "libraries": _libraries(), "result": asdict(result)})
+    try:
+        temporary.write_text(text)
+        temporary.replace(kept)
+    except OSError:  # a full disk: then it is tried again each time
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)

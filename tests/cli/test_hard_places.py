@@ -192,3 +192,24 @@ def test_a_terminal_that_can_do_nothing_gets_line_mode(program: Program, term: s
         terminal.expect("plain mode")
         terminal.type("\x04")
         assert terminal.end() == 0
+
+
+def test_a_session_that_cannot_be_held_is_one_line(program: Program) -> None:
+    assert program.run(*EXEC, "hi").code == 0
+    (lock,) = program.state.glob("sessions/*/owner.lock")
+    lock.unlink()
+    lock.mkdir()
+    ran = program.run(*EXEC, "--last", "more")
+    assert ran.code == 5
+    assert ran.err == (
+        f"agent-tui: session `{lock.parent.name}` cannot be opened: Is a directory: `{lock.parent}`\n"
+    )
+
+
+def test_what_is_known_of_the_sandbox_needs_not_be_kept(program: Program) -> None:
+    kept = program.state / "sandbox" / "probe.json"
+    kept.mkdir(parents=True)
+    ran = program.run("doctor", "--json")
+    assert "internal error" not in ran.err
+    assert json.loads(ran.out)
+    assert [path.name for path in kept.parent.glob("probe.*")] == ["probe.json"]

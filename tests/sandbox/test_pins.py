@@ -57,6 +57,23 @@ def test_a_crash_leaves_stand_ins_that_the_next_start_removes(world: World, foun
     assert names(world) == before
 
 
+@pytest.mark.parametrize("loss", ["removed", "emptied"])
+def test_stand_ins_go_even_when_the_journal_is_lost_meanwhile(world: World, loss: str) -> None:
+    before = names(world)
+    held = Placeholders.of(world.state, world.ws)
+    held.acquire(
+        lambda: [StandIn(path=world.ws / ".envrc"), StandIn(path=world.ws / ".idea", directory=True)]
+    )
+    assert {".envrc", ".idea"} <= set(names(world))
+    if loss == "removed":
+        shutil.rmtree(world.state)
+    else:
+        for journal in (world.state / "sandbox" / "pins").iterdir():
+            os.truncate(journal, 0)
+    held.release()
+    assert names(world) == before
+
+
 def test_what_the_user_made_of_a_stand_in_is_kept(world: World) -> None:
     placeholders = Placeholders.of(world.state, world.ws)
     wanted = [StandIn(path=world.ws / name) for name in (".npmrc", ".envrc", ".yarnrc")]
