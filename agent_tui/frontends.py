@@ -6,11 +6,12 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent_tui.bootstrap import Opened, Start, open_engine
+from agent_tui.bootstrap import Opened, Start, open_engine, sandbox_trouble
 from agent_tui.config.layers import Settings
 from agent_tui.config.providers import DEMO, choose
 from agent_tui.engine.commands import Command, Engine, Shutdown, Submit
 from agent_tui.engine.types import ApprovalPolicy, Config
+from agent_tui.errors import UnavailableError
 from agent_tui.scratch import scratch
 from agent_tui.signals import ends_by_signal
 from context.items import Image
@@ -63,7 +64,9 @@ async def _line_mode(start: Start, prompt: str, images: tuple[Image, ...], offer
 
 
 def run_demo(settings: Settings, *, unattended: bool, plain: bool) -> int:
-    """The guided run, on a copy that goes when it ends; nothing of it is kept."""
+    """The guided run, on a copy that goes when it ends; nothing of it is kept.
+
+    Raises UnavailableError where nobody is there to ask and nothing can be sandboxed."""
     from agent_tui.models.demo import PROMPT, copy_sample
 
     with scratch("demo") as folder:
@@ -77,9 +80,23 @@ def run_demo(settings: Settings, *, unattended: bool, plain: bool) -> int:
             ephemeral=True,
         )
         start = Start(config=config, settings=settings)
+        trouble = sandbox_trouble(config)
+        if unattended and trouble is not None:
+            raise UnavailableError(f"demo: {'; '.join(filter(None, trouble))}; `agent-tui doctor` tells more")
+        sys.stdout.write(_opening(sandboxed=trouble is None))
+        sys.stdout.flush()
         if unattended:
             return asyncio.run(_guided(start, PROMPT))
         return run_interface(start, prompt="", images=(), plain=plain, offered=PROMPT)
+
+
+def _opening(*, sandboxed: bool) -> str:
+    sandbox = "the sandbox, " if sandboxed else ""
+    without = "" if sandboxed else " No sandbox here, so each command asks."
+    return (
+        f"Demo: the model is scripted and knows only this task. The loop, {sandbox}the approvals\n"
+        f"and the checkpoints are real. You work on a copy.{without}\n\n"
+    )
 
 
 async def _guided(start: Start, prompt: str) -> int:

@@ -21,7 +21,5 @@ def run(arguments: argparse.Namespace) -> int:
     from agent_tui.cli.settings import load
     from agent_tui.frontends import run_demo
 
-    print("Demo: the model is scripted and knows only this task. The loop, the sandbox, the approvals")
-    print("and the checkpoints are real. You work on a copy.\n", flush=True)
     is_plain = os.environ.get("TERM", "") in ("", "dumb")
     return run_demo(load(arguments), unattended=arguments.yes, plain=is_plain)

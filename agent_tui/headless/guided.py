@@ -13,6 +13,7 @@ from typing import TypeVar
 from agent_tui.engine.commands import Command, CommandBody, Decide, Engine, Rollback, Shutdown, Submit
 from agent_tui.engine.events import (
     ApprovalAsked,
+    ApprovalDecided,
     CheckpointTaken,
     Event,
     Refused,
@@ -73,7 +74,8 @@ class Guided:
 
     async def _until(self, events: AsyncIterator[Event], kind: type[_Body]) -> _Body:
         async for event in events:
-            self._progress.show(event)
+            if not isinstance(event.body, ApprovalDecided):  # by no person: `_allow` told it
+                self._progress.show(event)
             match event.body:
                 case CheckpointTaken(checkpoint=taken) if taken.cause.phase is Phase.TURN_START:
                     self._checkpoint = taken.id
@@ -89,6 +91,7 @@ class Guided:
 
     def _allow(self, asked: ApprovalAsked) -> None:
         self._progress.say(f"? {self._progress.named(asked.call_id)} · {one_line(asked.why)}")
+        self._progress.say("  allowed once, by `--yes`")
         decision = Decide(approval_id=asked.approval_id, decision=Decision.ONCE, digest=asked.digest)
         self._send(decision)
 

