@@ -51,3 +51,16 @@ async def test_keys_in_flight_answer_nothing_in_the_full_view(tmp_path: Path) ->
         await it.wait_for_arming()
         await it.type("vyn")
         assert not await decided(it)
+
+
+async def test_keys_answer_again_after_the_full_view_was_left(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await opened(it)
+        await it.wait_for_arming()
+        await it.press("escape")
+        assert "·  once" in it.screen
+        await it.wait_for_arming()
+        assert "y  once" in it.screen
+        await it.press("y")
+        assert [body.decision for body in await decided(it)] == [Decision.ONCE]
+        assert it.app.editor.text == ""

@@ -220,6 +220,7 @@ class View(Screen[None]):
         """Back to the session."""
         self._is_closed = True
         self.dismiss(None)
+        self.agent.prompt.returned()
 
     def scroll(self, act: str) -> None:
         """Move the body."""

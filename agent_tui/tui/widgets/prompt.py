@@ -176,6 +176,12 @@ class Prompt(Vertical, can_focus=True):
 
     # --- arming --------------------------------------------------------------------------------
 
+    def returned(self) -> None:
+        """A view that covered the prompt is gone: the pause begins again, then the keys are here."""
+        if self.form is not None:
+            self._redrawn()
+            self.draw()
+
     def _redrawn(self) -> None:
         self._arming.drawn(self._clock())
         self._set_armed(False)
