@@ -73,6 +73,7 @@ class PlainApp:
         self._running = False
         self._pending: set[str] = set()  # command ids of messages that are in no turn yet
         self._closed = asyncio.Event()
+        self._begun = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
         self._working = asyncio.Event()
@@ -85,6 +86,7 @@ class PlainApp:
         if first is not None:
             self.send(first)
         try:
+            await self._begun.wait()  # who speaks is said before the first prompt
             while not self._closed.is_set():
                 if self._open:
                     await self._ask(next(iter(self._open.values())))
@@ -118,6 +120,7 @@ class PlainApp:
                 if isinstance(event.body, SessionClosed):
                     break
         finally:
+            self._begun.set()
             self._closed.set()
             self._lines.set_aside()
 
@@ -146,6 +149,8 @@ class PlainApp:
                 pass
         self._note_idle()
         self.say(*self._narrator.lines(body))
+        if isinstance(body, SessionStarted):
+            self._begun.set()
 
     def _set_aside(self) -> None:
         """The line that is being typed must not answer what comes; a message is offered again."""
@@ -171,18 +176,18 @@ class PlainApp:
                 pass
 
     def _note_idle(self) -> None:
-        """Idle: no turn runs and no message waits for one."""
-        if self.standing.running or self._pending:
-            self._idle.clear()
-        else:
+        """Idle: no turn runs and no message waits for one, or a question holds everything up."""
+        if self._open or not (self.standing.running or self._pending):
             self._idle.set()
+        else:
+            self._idle.clear()
 
     async def _report_progress(self) -> None:
         """Says that commands still run, after 10 s, 30 s, and then every minute of quiet."""
         while True:
             await self._working.wait()
             started, told = time.monotonic(), 0
-            while self._narrator.running():
+            while self._narrator.running() and not self._open:  # what is asked about does not run
                 due = PROGRESS_AT_S[told] if told < len(PROGRESS_AT_S) else PROGRESS_EVERY_S * (told - 1)
                 if time.monotonic() - started >= due:
                     told += 1
@@ -308,6 +313,7 @@ class PlainApp:
             self._asked = ""
         if answer is not None and self._open.pop(key, None) is not None:
             self.send(answer)
+            self._note_idle()
 
     async def _answer_to(self, question: Question) -> CommandBody | None:
         number = list(self._open).index(self._asked) + 1
@@ -319,7 +325,7 @@ class PlainApp:
         self.say(*known, *facts.numbered([choice.label for choice in offered]))
         while (typed := await self._read(f"answer 1 to {len(offered)}> ")) is not None:
             if not (typed.strip().isdigit() and 1 <= int(typed) <= len(offered)):
-                self.say(f"Type a number from 1 to {len(offered)}.")
+                self.say(f"Type a number from 1 to {len(offered)}; commands such as /quit come after it.")
                 continue
             choice = offered[int(typed) - 1]
             text = await self._read(f"{choice.needs}> ", choice.prefill) if choice.needs else ""

@@ -64,6 +64,7 @@ class StreamLines:
     def __init__(self) -> None:
         self._lines: asyncio.Queue[bytes] | None = None
         self._waiting: asyncio.Task[bytes] | None = None
+        self._aside = asyncio.Event()
         self.ended = False
 
     async def read(self, prompt: str, draft: str = "") -> str | None:
@@ -73,21 +74,28 @@ class StreamLines:
             feeding = (asyncio.get_running_loop(), self._lines)
             threading.Thread(target=_feed, args=feeding, daemon=True).start()
         sys.stdout.write(f"{prompt}{draft}\n")
-        if self._waiting is None:
-            self._waiting = asyncio.create_task(self._lines.get())
-        waiting = self._waiting
-        try:
-            line = await asyncio.shield(waiting)
-        except asyncio.CancelledError:
-            return None
-        self._waiting = None
+        sys.stdout.flush()
+        line = b"" if self.ended else await self._next(self._lines)
         if not line:
-            self.ended = True
             return None
         return line.decode("utf-8", errors="replace").rstrip("\r\n")
 
+    async def _next(self, lines: asyncio.Queue[bytes]) -> bytes:
+        """The next line, which stays for the next `read` where this one is set aside."""
+        self._aside.clear()
+        waiting = self._waiting = self._waiting or asyncio.create_task(lines.get())
+        aside = asyncio.create_task(self._aside.wait())
+        await asyncio.wait({waiting, aside}, return_when=asyncio.FIRST_COMPLETED)
+        aside.cancel()
+        if not waiting.done():
+            return b""
+        self._waiting = None
+        self.ended = not waiting.result()
+        return waiting.result()
+
     def set_aside(self) -> str:
         """See LineSource: a line of a pipe that has not come yet answers whatever is asked then."""
+        self._aside.set()
         return ""
 
 

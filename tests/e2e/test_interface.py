@@ -80,3 +80,33 @@ def test_line_mode_does_the_same_through_a_pipe(program: Program, model_server: 
     assert ran.code == 0, ran.err
     assert "It adds now." in ran.out
     assert project.passes(program)
+
+
+def test_a_pipe_is_asked_at_once_and_its_end_allows_nothing(
+    program: Program, model_server: ModelServer
+) -> None:
+    model_server.script([{"calls": [call("apply_patch", patch=project.PATCH)]}])
+    flags = ("--plain", "-a", "untrusted", *model_flags("chat", model_server.base_url()))
+    ran = program.run(*flags, stdin="mend the test\n", timeout=30)
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("agent-tui, plain mode.")
+    assert "Approval needed, 1 of 1. Edit:" in ran.out
+    assert "Still running" not in ran.out
+    assert not project.passes(program)
+
+
+def test_a_line_of_a_pipe_that_comes_after_the_question_answers_it(
+    program: Program, model_server: ModelServer
+) -> None:
+    model_server.script([{"calls": [call("apply_patch", patch=project.PATCH)]}, {"text": "It adds now."}])
+    process = program.start("--plain", "-a", "untrusted", *model_flags("chat", model_server.base_url()))
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write("mend the test\n")
+    process.stdin.flush()
+    while not process.stdout.readline().startswith("answer 1 to "):
+        pass
+    out, err = process.communicate("/help\n1\n", timeout=30)
+    assert process.returncode == 0, err
+    assert "commands such as /quit come after it" in out
+    assert "It adds now." in out
+    assert project.passes(program)
