@@ -12,7 +12,7 @@ _WORDS: dict[EndReason, tuple[EndGlyph, str]] = {  # empty words: the event's ow
     EndReason.COMPLETED_UNVERIFIED: ("end", ""),
     EndReason.CONTRACT_UNMET: ("failed", ""),
     EndReason.CANCELLED: ("interrupted", "cancelled by you"),
-    EndReason.INTERRUPTED: ("interrupted", "interrupted by you; effects may be partial"),
+    EndReason.INTERRUPTED: ("interrupted", "interrupted by you"),
     EndReason.CRASHED: ("failed", ""),
     EndReason.BUDGET_TURNS: ("interrupted", ""),
     EndReason.BUDGET_TOOLS: ("interrupted", ""),
@@ -31,10 +31,12 @@ _WORDS: dict[EndReason, tuple[EndGlyph, str]] = {  # empty words: the event's ow
 }
 
 
-def end_words(body: TurnEnded) -> tuple[EndGlyph, str]:
-    """Glyph field and words; what went wrong follows after a colon."""
+def end_words(body: TurnEnded, *, cut: bool = False) -> tuple[EndGlyph, str]:
+    """Glyph field and words; what went wrong follows after a colon. `cut`: a call was stopped midway."""
     glyph, words = _WORDS[body.reason]
     words = words or body.sentence
+    if cut and body.reason is EndReason.INTERRUPTED:
+        words += "; effects may be partial"
     if body.error and body.error not in words:
         words = f"{words}: {body.error}"
     return glyph, words

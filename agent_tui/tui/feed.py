@@ -15,6 +15,7 @@ from agent_tui.tui.ends import end_words
 from agent_tui.tui.state import Asked, Pending, Retry, State
 from agent_tui.tui.transcript import blocks
 from checkpoints.types import Phase
+from tools.types import OutcomeStatus
 
 
 class Feed:
@@ -35,6 +36,7 @@ class Feed:
         self._before_step: blocks.Block | None = None
         self._named: dict[str, str] = {}  # checkpoint → what it is before, in words
         self._kinds: dict[str, Pending] = {}
+        self._cut = False  # a call of this turn was stopped midway
         self._at = 0.0  # of the event being applied
         self._seq = 0
 
@@ -177,6 +179,7 @@ class Feed:
         state.busy, state.paused, state.step, state.stopping_at = True, False, 0, 0.0
         state.turn_started_at, state.ended = self._at, None
         state.first_checkpoint = ""
+        self._cut = False
 
     def _step_started(self, body: events.StepStarted) -> None:
         self._close_text()
@@ -262,7 +265,7 @@ class Feed:
         state.running.clear()
         if body.text:
             state.last_answer = body.text
-        glyph, words = end_words(body)
+        glyph, words = end_words(body, cut=self._cut)
         self.add(
             blocks.TurnEnd(
                 glyph=glyph,
@@ -301,6 +304,7 @@ class Feed:
     def _call_ended(self, body: events.CallEnded) -> None:
         self.state.running.discard(body.call_id)
         self.calls.ended(body)
+        self._cut |= body.outcome.status in (OutcomeStatus.INTERRUPTED, OutcomeStatus.OUTCOME_UNKNOWN)
         self.state.changed_paths.update((change.path, None) for change in body.changes)
 
     def _checkpoint(self, body: events.CheckpointTaken) -> None:

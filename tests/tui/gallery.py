@@ -271,19 +271,15 @@ def ends() -> list[e.Body]:
         (EndReason.LOOP_DETECTED, "no progress: the same call 5 times"),
         (EndReason.MODEL_UNAVAILABLE, "openai did not answer (6 tries, 2:10)"),
     )
-    return [
-        e.TurnEnded(
-            run_id="r1",
-            reason=reason,
-            sentence=words,
-            exit_code=1,
-            usage=scenes.USAGE,
-            cost_usd=None,
-            steps=3,
-            duration_s=61.0,
-        )
-        for reason, words in reasons
-    ]
+    cut = scenes.ended("c9", "exec_command", OutcomeStatus.INTERRUPTED)
+    return [*cut, *(_turn_end(reason, words) for reason, words in reasons)]
+
+
+def _turn_end(reason: EndReason, words: str) -> e.TurnEnded:
+    return e.TurnEnded(
+        run_id="r1", reason=reason, sentence=words, exit_code=1, usage=scenes.USAGE, cost_usd=None, steps=3,
+        duration_s=61.0,
+    )  # fmt: skip
 
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07[red]x[/] \u202egpj.exe\u2066 e" + "\u0301" * 40 + "\x9b31m\r\b ok"

@@ -7,6 +7,7 @@ from agent_tui.engine import commands, events
 from agent_tui.engine.types import Decision
 from tests.tui import scenes
 from tests.tui.driving import driven
+from tools.types import OutcomeStatus
 
 
 async def test_typed_text_never_answers_and_stays_in_the_draft(tmp_path: Path) -> None:
@@ -206,3 +207,25 @@ async def test_a_lost_result_asks_twice_before_it_runs_again(tmp_path: Path) -> 
         await it.wait_for_arming()
         await it.press("a")
         assert it.engine.sent == [commands.Settle(question_id="l1", choice="again")]
+
+
+async def test_escape_closes_why_before_it_denies(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await it.wait_for_arming()
+        await it.press("?")
+        assert "because" in it.screen
+        await it.press("escape")
+        assert "because" not in it.screen
+        assert it.engine.sent == []
+        await it.press("escape")
+        assert [body.decision for body in it.engine.sent_of(commands.Decide)] == [Decision.DENY_AND_PAUSE]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("status", [OutcomeStatus.INTERRUPTED, OutcomeStatus.DENIED])
+async def test_effects_are_partial_only_where_a_call_was_stopped_midway(
+    tmp_path: Path, status: OutcomeStatus
+) -> None:
+    ended = scenes.ended("c21", "exec_command", status)
+    async with driven(tmp_path, [*scenes.asks(), *ended, *scenes.end(interrupted=True)]) as it:
+        assert "interrupted by you" in it.screen
+        assert ("effects may be partial" in it.screen) is (status is OutcomeStatus.INTERRUPTED)

@@ -262,6 +262,9 @@ class ApprovalForm:
         if self.writing is not None or self._saving is not None:
             self.writing, self._saving = None, None
             return None
+        if self._explained:
+            self._explained = False
+            return None
         return self._decide(Decision.DENY_AND_PAUSE)
 
     def _decide(self, decision: Decision, *, feedback: str = "", edited: str = "", rule: str = "") -> Send:
