@@ -8,18 +8,10 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from checkpoints.catalog import DamagedCatalogError, followed
 from checkpoints.coverage import Limits, refusal
-from checkpoints.gitprocess import Git, find_git
-from checkpoints.joined import Joined
-from checkpoints.nested import expected_files
 from checkpoints.off import NoCheckpointer
-from checkpoints.presence import Presence
-from checkpoints.retention import Keep
-from checkpoints.rollback import Request
-from checkpoints.roots import home_of, set_aside
 from checkpoints.types import (
     Cause,
     Checkpoint,
@@ -31,11 +23,17 @@ from checkpoints.types import (
     RollbackPlan,
     RollbackResult,
 )
-from checkpoints.upkeep import Upkeep
-from checkpoints.workspace import Workspace
+
+if TYPE_CHECKING:  # the rest is imported in the thread
+    from checkpoints.gitprocess import Git
+    from checkpoints.joined import Joined
+    from checkpoints.presence import Presence
+    from checkpoints.upkeep import Upkeep
+    from checkpoints.workspace import Workspace
 
 _T = TypeVar("_T")
 _CLOSING_BUDGET_S = 5.0
+GIVES_WAY_S = 0.3  # to the first request of a program that has just started
 
 
 def open_checkpointer(
@@ -45,15 +43,16 @@ def open_checkpointer(
     session: str,
     enabled: bool = True,
     limits: Limits | None = None,
-    git: Git | str | None = "",
+    git: "Git | str | None" = "",
     beside: Sequence[Path] = (),
     stand_ins: Callable[[], Collection[Path]] = tuple,
 ) -> "WorkspaceCheckpointer | NoCheckpointer":
-    """Start checkpoints of a workspace; the first import runs in the background at once.
+    """Start checkpoints of a workspace; the first import runs in the background, after `GIVES_WAY_S` or
+    as soon as something needs it.
 
     Never raises: what is wrong shows in `health` and in what `take` raises. `git` is found on the
     search path unless given; None means plain copies. A rollback that a killed process left is taken
-    back at once. `beside` are writable folders outside the workspace, which are taken and restored
+    back before it. `beside` are writable folders outside the workspace, which are taken and restored
     with it. `stand_ins` tells which files are there for the sandbox only.
     """
     if not enabled:
@@ -63,7 +62,7 @@ def open_checkpointer(
         state_dir=state_dir,
         session=session,
         limits=limits or Limits(),
-        git=find_git() if isinstance(git, str) else git,
+        git=git,
         beside=beside,
         stand_ins=stand_ins,
     )
@@ -79,7 +78,7 @@ class WorkspaceCheckpointer:
         state_dir: Path,
         session: str,
         limits: Limits,
-        git: Git | None,
+        git: "Git | str | None",
         beside: Sequence[Path],
         stand_ins: Callable[[], Collection[Path]],
     ) -> None:
@@ -87,13 +86,16 @@ class WorkspaceCheckpointer:
         self._state_dir = state_dir
         self._session = session
         self._limits = limits
-        self._git = git
+        self._wanted_git = git
+        self._git: Git | None = None
         self._stand_ins = stand_ins
         real = Path(os.path.realpath(workspace))
         self._beside = [root for root in beside if not Path(os.path.realpath(root)).is_relative_to(real)]
-        self._expected = expected_files(real)
+        self._real = real
+        self._expected = 0
         self._health = Health(state="importing")
         self._lock = threading.Lock()
+        self._needed = threading.Event()
         self._core: Joined | None = None
         self._presence: Presence | None = None
         self._remarks: list[str] = []
@@ -108,7 +110,13 @@ class WorkspaceCheckpointer:
         """The state for the status line; never blocks."""
         return self._health
 
+    def hurry(self) -> None:
+        """Somebody waits for what runs in the background."""
+        self._needed.set()
+
     async def take(self, cause: Cause) -> Checkpoint:
+        if cause.phase is not Phase.TURN_START:
+            self.hurry()
         await self._settled()
         return await self._in_time(self._call(functools.partial(self._take, cause)))
 
@@ -133,6 +141,8 @@ class WorkspaceCheckpointer:
         default: Choice = "keep",
         session: str = "",
     ) -> RollbackResult:
+        from checkpoints.rollback import Request
+
         request = Request(
             target=target, paths=tuple(paths), choices=dict(choices or {}), default=default, asked_by=session
         )
@@ -143,22 +153,27 @@ class WorkspaceCheckpointer:
 
     async def close(self) -> None:
         """Wait for what runs, save the scan cache, pack the store if that is due, end the thread."""
+        self.hurry()
         await asyncio.wrap_future(self._executor.submit(self._end))
         self._executor.shutdown(wait=True)
 
     # --- beyond the port --------------------------------------------------------------------------
 
     async def ready(self) -> Health:
-        """Wait for the first import; tells how it ended."""
-        await asyncio.shield(asyncio.wrap_future(self._imported))
+        """Wait for the first import, at once; tells how it ended."""
+        self.hurry()
+        await self._ready()
         return self._health
+
+    async def _ready(self) -> None:
+        await asyncio.shield(asyncio.wrap_future(self._imported))
 
     # --- in the thread ----------------------------------------------------------------------------
 
     async def _settled(self) -> None:
         """Wait for the first import; it ends by itself unless the disk hangs."""
         if not self._imported.done():
-            await self._in_time(self.ready(), self._limits.import_s)
+            await self._in_time(self._ready(), self._limits.import_s)
 
     async def _in_time(self, work: Awaitable[_T], more_s: float = 0.0) -> _T:
         """Give up after the time limit; what hangs goes on in its thread, and the next one waits for it."""
@@ -168,13 +183,14 @@ class WorkspaceCheckpointer:
         except TimeoutError as error:
             raise CheckpointError(f"the checkpoint took longer than {limit_s:g} s") from error
 
-    async def _call(self, work: Callable[[Joined], _T]) -> _T:
+    async def _call(self, work: "Callable[[Joined], _T]") -> _T:
         """Run in the thread, after what runs there; a cancelled caller does not stop the work."""
+        self.hurry()
         if self._upkeep is not None:
             self._upkeep.interrupt()
         return await asyncio.shield(asyncio.wrap_future(self._executor.submit(self._run, work)))
 
-    def _run(self, work: Callable[[Joined], _T]) -> _T:
+    def _run(self, work: "Callable[[Joined], _T]") -> _T:
         if self._error is not None:
             raise self._error
         if self._core is None:
@@ -183,7 +199,7 @@ class WorkspaceCheckpointer:
             self._start_anew(self._core)
         return work(self._core)
 
-    def _start_anew(self, lost: Joined) -> None:
+    def _start_anew(self, lost: "Joined") -> None:
         """Somebody removed the store while it was open: begin another, and say so."""
         last = lost.main.catalog.last(self._session)  # an open file can be read although it is removed
         lost.let_go()
@@ -196,6 +212,13 @@ class WorkspaceCheckpointer:
         self._health = self._settled_health(self._core)
 
     def _begin(self) -> None:
+        self._needed.wait(GIVES_WAY_S)
+        from checkpoints.gitprocess import find_git
+        from checkpoints.nested import expected_files
+
+        git = self._wanted_git
+        self._git = find_git() if isinstance(git, str) else git
+        self._expected = expected_files(self._real)
         try:
             self._core = self._opened()
             self._settle_cut(self._core)
@@ -205,7 +228,7 @@ class WorkspaceCheckpointer:
             self._error = error
             self._health = Health(state="failed", detail=str(error))
 
-    def _settle_cut(self, core: Joined) -> None:
+    def _settle_cut(self, core: "Joined") -> None:
         """A rollback that was cut is taken back: nothing is lost by it, and it can be asked for again."""
         cut = core.cut()
         core.recover(complete=False)
@@ -215,7 +238,12 @@ class WorkspaceCheckpointer:
                 "back; it can be asked for again"
             )
 
-    def _opened(self) -> Joined:
+    def _opened(self) -> "Joined":
+        from checkpoints.joined import Joined
+        from checkpoints.presence import Presence
+        from checkpoints.retention import Keep
+        from checkpoints.upkeep import Upkeep
+
         main = self._open(self._root)
         try:
             self._presence = Presence(main.home.directory, self._session)
@@ -227,8 +255,12 @@ class WorkspaceCheckpointer:
         self._upkeep = Upkeep(main.home.directory, self._git, Keep())
         return core
 
-    def _open(self, root: Path) -> Workspace:
+    def _open(self, root: Path) -> "Workspace":
         """One folder; a damaged list of its checkpoints is set aside, and a new one begun."""
+        from checkpoints.catalog import DamagedCatalogError
+        from checkpoints.roots import home_of, set_aside
+        from checkpoints.workspace import Workspace
+
         why = refusal(root)
         home = home_of(root, self._state_dir, alone=bool(why))
         core = Workspace(
@@ -254,7 +286,7 @@ class WorkspaceCheckpointer:
             total = self._expected if self._expected >= count else 0
             self._health = Health(state="importing", done_files=count, total_files=total)
 
-    def _settled_health(self, core: Joined) -> Health:
+    def _settled_health(self, core: "Joined") -> Health:
         if core.main.targeted:
             return Health(state="file_tools_only", detail=core.main.targeted)
         words = list(self._remarks)
@@ -265,21 +297,23 @@ class WorkspaceCheckpointer:
             words.append(f"session {', '.join(others)} is open here too: its changes count as made by others")
         return Health(state="ok", detail="; ".join(words))
 
-    def _take(self, cause: Cause, core: Joined) -> Checkpoint:
+    def _take(self, cause: Cause, core: "Joined") -> Checkpoint:
         recorded = core.record(cause)
         if cause.phase is Phase.TURN_END and self._upkeep is not None:
             self._upkeep.schedule()
         return replace(recorded.row.checkpoint(), changes=recorded.changes)
 
-    def _changes_since(self, checkpoint_id: str, core: Joined) -> tuple[FileChange, ...]:
+    def _changes_since(self, checkpoint_id: str, core: "Joined") -> tuple[FileChange, ...]:
         return core.compared(core.main.resolve(checkpoint_id), None)[0]
 
-    def _list(self, session: str | None, core: Joined) -> tuple[Checkpoint, ...]:
+    def _list(self, session: str | None, core: "Joined") -> tuple[Checkpoint, ...]:
+        from checkpoints.catalog import followed
+
         rows = core.main.catalog.listed(core.main.home.below, session)
         after = followed(rows)
         return tuple(replace(row.checkpoint(), after=after[row.id]) for row in rows)
 
-    def _diff(self, older: str, newer: str | None, paths: tuple[str, ...], core: Joined) -> str:
+    def _diff(self, older: str, newer: str | None, paths: tuple[str, ...], core: "Joined") -> str:
         before, after = core.main.resolve(older), core.main.resolve(newer) if newer else None
         return core.compared(before, after, paths)[1]
 

@@ -22,6 +22,9 @@ class NoCheckpointer:
     def health(self) -> Health:
         return Health(state="off")
 
+    def hurry(self) -> None:
+        return
+
     async def take(self, cause: Cause) -> Checkpoint:
         raise _off()
 

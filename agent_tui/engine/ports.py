@@ -106,6 +106,9 @@ class Checkpointer(Protocol):
 
     def health(self) -> Health: ...
 
+    def hurry(self) -> None:
+        """Somebody waits for what runs in the background: give way to nothing any more."""
+
     async def take(self, cause: Cause) -> Checkpoint:
         """Record the state now; attributes what changed since the one before. At most 10 s."""
 

@@ -66,6 +66,7 @@ class Snapshots:
         """Wait for the checkpoint of the turn's start; where that takes a while, the calls say so."""
         if self._first is None:
             return
+        self._scope.ports.checkpointer.hurry()
         await self._scope.stop.guard(asyncio.wait({self._first}, timeout=TELL_AFTER_S))
         if not self._first.done():
             detail = "for the first checkpoint"
@@ -89,6 +90,7 @@ class Snapshots:
         """
         if self._first is None:
             return
+        self._scope.ports.checkpointer.hurry()
         is_stopped = self._scope.stop.now.is_set()
         await asyncio.wait({self._first}, timeout=STOPPED_WAIT_S if is_stopped else FIRST_WAIT_S)
         if self._first.done() and self._wrote:

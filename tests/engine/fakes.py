@@ -229,6 +229,8 @@ class FakeCheckpointer:
     def health(self) -> Health:
         return Health(state="off" if self.off else "ok")
 
+    def hurry(self) -> None: ...
+
     async def take(self, cause: Cause) -> Checkpoint:
         if self.error is not None:
             raise self.error
