@@ -115,7 +115,7 @@ def with_state(config: Config, stack: ExitStack | AsyncExitStack) -> Config:
     except OSError as error:
         raise UnavailableError(
             f"state directory `{config.state_dir}` cannot be written: {error.strerror}; "
-            "make room for it there, set `AGENT_TUI_STATE_DIR`, or run with `--ephemeral`"
+            "set `AGENT_TUI_STATE_DIR` to one that can, or run with `--ephemeral`"
         ) from error
     return config
 
@@ -139,10 +139,12 @@ def _require_sandbox(config: Config, found: ProbeResult) -> None:
 
 
 def sandbox_trouble(config: Config) -> tuple[str, str] | None:
-    """Why commands cannot be sandboxed here and how to mend it; None where they can, or need not."""
+    """Why commands cannot be sandboxed here and how to mend it; None where they can, or need not.
+    Raises UnavailableError without a state directory."""
     if config.sandbox is Mode.OFF:
         return None
-    found = probe(config.state_dir)
+    with ExitStack() as stack:
+        found = probe(with_state(config, stack).state_dir)
     return None if found.available else (found.detail, found.fix)
 
 

@@ -1,11 +1,11 @@
 """Checks of this machine and these settings, for `agent-tui doctor`. Never prints a key."""
 
 import asyncio
-import os
 import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, choose, provider_tab
 from agent_tui.errors import UsageError
 from agent_tui.models.catalog import CatalogError, find_provider, provider_names
 from agent_tui.models.local import find_local_servers
+from agent_tui.scratch import scratch
 from sandbox.errors import SandboxError
 from sandbox.policy import Mode
 from sandbox.probe import probe
@@ -106,23 +107,21 @@ def _state(settings: Settings | None, environ: Mapping[str, str]) -> Check:
     folder = settings.state_dir if settings is not None else paths.state_dir(environ)
     problem = state_problem(folder)
     if problem:
-        return Check(name="state", status="failed", detail=problem, fix="or set `AGENT_TUI_STATE_DIR`")
+        return Check(
+            name="state", status="failed", detail=problem, fix="set `AGENT_TUI_STATE_DIR` to one that can"
+        )
     free = shutil.disk_usage(_existing(folder)).free
     status: Literal["ok", "warning"] = "ok" if free > 2**30 else "warning"
     return Check(name="state", status=status, detail=f"{paths.shown(folder)}, {free / 2**30:.1f} GB free")
 
 
 def state_problem(folder: Path) -> str:
-    """Why sessions cannot be kept in a directory; empty when they can. Creates nothing."""
+    """Why sessions cannot be kept in a directory; empty when they can. Leaves nothing there."""
     try:
-        nearest = _existing(folder)
-        if not nearest.is_dir():
-            return f"state directory `{paths.shown(folder)}`: `{paths.shown(nearest)}` is not a directory"
-        if not os.access(nearest, os.W_OK | os.X_OK):
-            return f"state directory `{paths.shown(folder)}` cannot be written"
+        with tempfile.TemporaryDirectory(dir=_existing(folder)):
+            return ""
     except OSError as error:
-        return f"state directory `{paths.shown(folder)}`: {error.strerror}"
-    return ""
+        return f"state directory `{paths.shown(folder)}` cannot be written: {error.strerror}"
 
 
 def _existing(path: Path) -> Path:
@@ -134,7 +133,9 @@ def _existing(path: Path) -> Path:
 def _sandbox(settings: Settings | None, environ: Mapping[str, str]) -> Iterator[Check]:
     folder = settings.state_dir if settings is not None else paths.state_dir(environ)
     try:
-        result = probe(folder, refresh=True, environ=environ)
+        with scratch("ephemeral") as spare:  # where the state directory has its own row for what it lacks
+            place = spare if state_problem(folder) else folder
+            result = probe(place, refresh=True, environ=environ)
     except SandboxError as error:  # no place for its own files
         yield Check(name="sandbox", status="failed", detail=str(error).removeprefix("sandbox: "))
         return

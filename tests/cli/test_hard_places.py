@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -118,7 +119,15 @@ def test_a_home_that_takes_no_files_is_told_with_the_way_on(program: Program) ->
     checks = json.loads(shell(program, "agent-tui doctor --json -m demo/scripted", HOME="/proc").out)[
         "checks"
     ]
-    assert {check["name"]: check["status"] for check in checks}["sandbox"] == "failed"
+    found = {check["name"]: check for check in checks}
+    assert (found["state"]["status"], found["sandbox"]["status"]) == ("failed", "ok")
+    assert "cannot be written: No such file or directory" in found["state"]["detail"]
+
+
+def test_an_interface_without_a_state_directory_does_not_blame_the_sandbox(program: Program) -> None:
+    with Terminal(replace(program, extra={"AGENT_TUI_STATE_DIR": "/proc/x"}), "-m", "demo/scripted") as it:
+        it.expect("state directory `/proc/x` cannot be written: No such file or directory; set ")
+        assert it.end() == 5
 
 
 @pytest.mark.parametrize(
