@@ -144,7 +144,19 @@ def _xargs(words: Sequence[Word]) -> Inner:
         return Inner(wrap=Wrap.OTHER, scripts=(None,))
     if start >= len(words):
         return _NOTHING
-    return Inner(wrap=Wrap.OTHER, commands=((*words[start:], _UNKNOWN_WORD),))
+    place = _replaced(words[1:start])
+    started = [_UNKNOWN_WORD if place and place in (word.text or place) else word for word in words[start:]]
+    return Inner(wrap=Wrap.OTHER, commands=((*started, _UNKNOWN_WORD),))
+
+
+def _replaced(options: Sequence[Word]) -> str:
+    """What `xargs -I` puts its input in place of, or nothing."""
+    for index, word in enumerate(options):
+        found = re.fullmatch(r"-[0rtpox]*I(.*)", word.text or "", re.DOTALL)
+        if found:
+            following = options[index + 1].text if index + 1 < len(options) else None
+            return found[1] or following or ""
+    return ""
 
 
 def _find(words: Sequence[Word]) -> Inner:

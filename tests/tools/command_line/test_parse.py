@@ -32,6 +32,8 @@ def shape(line: str) -> list[tuple[list[str | None], str]]:
         ("sh -c 'a; b | c'", [(["sh", "-c", "a; b | c"], ""), (["a"], "sh"), (["b"], "sh"), (["c"], "sh")]),
         ("bash -xc 'a' z", [(["bash", "-xc", "a", "z"], ""), (["a"], "bash")]),
         ("xargs -0 -n 1 a", [(["xargs", "-0", "-n", "1", "a"], ""), (["a", None], "xargs")]),
+        ("xargs -IX a X=1 b", [(["xargs", "-IX", "a", "X=1", "b"], ""), (["a", None, "b", None], "xargs")]),
+        ("xargs -rI X X", [(["xargs", "-rI", "X", "X"], ""), ([None, None], "xargs")]),
         ("find . -exec a {} + -ok b \\;", [(["find", ".", "-exec", "a", "{}", "+", "-ok", "b", ";"], ""),
                                          (["a", None], "find"), (["b"], "find")]),
         ("eval 'a b' c", [(["eval", "a b", "c"], ""), (["a", "b", "c"], "eval")]),
