@@ -1,7 +1,7 @@
 """Markdown of the model as lines: what it looks like, that it grows as it would be whole, and never fails."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agent_tui.tui.glyphs import ASCII
@@ -86,6 +86,8 @@ PIECES = [
 
 
 @settings(max_examples=150, deadline=None)
+@example(["1. x", "", "1. x"], 1)
+@example(["1. x", "\r", "1. x"], 1)
 @given(st.lists(st.sampled_from(PIECES), max_size=14), st.integers(min_value=1, max_value=30))
 def test_an_answer_that_grows_looks_as_if_it_had_come_at_once(pieces: list[str], step: int) -> None:
     text = "\n".join(pieces)

@@ -1,8 +1,12 @@
 """Markdown that is still being written: only the last, open block of it is rendered again."""
 
+import re
+
 from agent_tui.tui.transcript import markdown
 from agent_tui.tui.transcript.lines import BLANK, Line
 from agent_tui.tui.transcript.look import Look
+
+_MARKER = re.compile(r"[ \t]*(?:\d{1,9}[.)]?|[-*+])?[ \t\r]*")  # all that there is yet of a list's next item
 
 
 class Growing:
@@ -23,8 +27,8 @@ class Growing:
         tail = text[self._offset :]
         blocks = markdown.blocks(tail)
         at = max(len(blocks) - 1, 0)
-        if at and "\n" not in tail[blocks[at].start :] and not _after_blank(tail[: blocks[at].start]):
-            at -= 1  # its first line may yet turn out to go on with the block before: `*` becomes `**bold`
+        if at and _may_go_on(tail[: blocks[at].start], tail[blocks[at].start :]):
+            at -= 1
         for block in blocks[:at]:
             self._add(markdown.lines_of(block.tokens, self.look))
         self._offset += blocks[at].start if at else 0
@@ -38,6 +42,12 @@ class Growing:
         if self._closed and rows:
             self._closed.append(BLANK)
         self._closed += rows
+
+
+def _may_go_on(before: str, begun: str) -> bool:
+    """Whether the first line of a block may yet turn out to go on with the block before: `*` becomes
+    `**bold`, and `2` after an empty line becomes `2. ` of the same list."""
+    return "\n" not in begun and (_MARKER.fullmatch(begun) is not None or not _after_blank(before))
 
 
 def _after_blank(text: str) -> bool:
