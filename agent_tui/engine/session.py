@@ -13,6 +13,7 @@ from agent_tui.engine.events import Body, Event, NoticeRaised, SessionStarted, T
 from agent_tui.engine.fold import Fold
 from agent_tui.engine.hub import Hub, Reader
 from agent_tui.engine.log import EVENT, from_record, to_record
+from agent_tui.engine.marks import Marks
 from agent_tui.engine.pictures import Pictures
 from agent_tui.engine.ports import Clock, Records
 from checkpoints.records import RecordsError
@@ -46,6 +47,7 @@ class Session:
         self._warned: set[str] = set()
         self._unsaved: list[Entry] = []  # facts that could not be stored; first of the next commit
         self._pictures = Pictures()  # of what is stored
+        self._marks = Marks()
         self._hub = Hub(self.stored)
 
     @classmethod
@@ -59,6 +61,7 @@ class Session:
                 session.unreadable += 1
                 continue
             session._take(entry)
+            session._marks.note(session._seq, record.seq)
         return session
 
     @property
@@ -71,10 +74,9 @@ class Session:
         return self._hub.subscribe(self._seq)
 
     async def stored(self, after: int) -> AsyncIterator[Event]:
-        """Durable events with a `seq` above `after`, from the store."""
-        pictures = Pictures()
-        async for record in self._records.read():
-            pictures.restore(record.body)
+        """Durable events with a `seq` above `after`, from the store, which is read from about there."""
+        async for record in self._records.read(self._marks.before(after)):
+            self._pictures.restore(record.body)
             if record.kind == EVENT and int(record.body.get("seq", 0)) > after:
                 try:
                     entry = from_record(record)
@@ -107,7 +109,7 @@ class Session:
             appended = asyncio.ensure_future(self._records.append(records))
             cancelled = await _ended(appended)
             try:
-                appended.result()
+                newest = appended.result()
             except RecordsError:
                 self._seq -= sum(isinstance(entry, Event) for entry in entries)
                 self._publish([])
@@ -115,6 +117,7 @@ class Session:
             pictures.keep()
             self._unsaved.clear()
             self._publish(entries)
+            self._marks.note(self._seq, newest)
             if cancelled is not None:
                 raise cancelled
         return True
