@@ -67,6 +67,7 @@ from context.estimate import Meter
 from context.items import CompactionItem, NoticeItem, ResponseItem, RollbackItem
 
 MAX_COMMANDS = 1_000
+NOTHING_PAUSED = "there is no paused task"
 _CHANGE_THE_VIEW = (CompactionItem, RollbackItem)
 SHUTDOWN_S = 1.0  # for the running turn to end; after it what still runs is killed (2 s in all, design b.7)
 
@@ -102,6 +103,7 @@ class EngineRuntime:
         self._meter = Meter()
         self._answers = deque(config.answers)
         self._wake = asyncio.Event()
+        self._continues: list[str] = []  # commands to go on that no turn has taken up
         self._stop = Stop()
         self._work: asyncio.Task[None] | None = None  # turns, a shell command or a compaction
         self._asides: set[asyncio.Task[None]] = set()  # inspections and the watch
@@ -246,10 +248,13 @@ class EngineRuntime:
 
     async def _drive(self, *, wanted: bool) -> None:
         """Turns until nothing waits that may start one; `wanted`: the first even without a message."""
-        while wanted or self._session.fold.inbox:
-            wanted = False
+        while wanted or self._session.fold.inbox or self._continues:
+            wanted, asked = False, self._continues
+            self._continues = []
             self._stop = Stop()
-            await Turn(self._scope(), self._recovery, wake=self._wake).run()
+            if await Turn(self._scope(), self._recovery, wake=self._wake).run() is None:
+                for cause in asked:
+                    self._session.show(Refused(command_id=cause, reason=NOTHING_PAUSED), cause=cause)
             self._return_to_chosen_model()
             if wants_title(self._scope()):
                 self._aside(give_title(self._scope()))
@@ -432,7 +437,7 @@ class EngineRuntime:
 
     async def _steer_run(self, body: Interrupt | Pause | Continue, cause: str) -> str:
         if isinstance(body, Continue):
-            return self._continue()
+            return self._continue(cause)
         if not self._busy:
             return "nothing runs"
         if isinstance(body, Pause):
@@ -443,12 +448,14 @@ class EngineRuntime:
         await inbox.give_back(self._session, "the run was interrupted", cause)
         return ""
 
-    def _continue(self) -> str:
-        if self._busy:
+    def _continue(self, cause: str) -> str:
+        """A turn follows, or one is open, or it is refused: whoever asked is never left waiting."""
+        if self._busy and self._session.fold.is_running:
             self._wake.set()  # a wait for the next attempt ends now
             return ""
-        if self._session.fold.task_status is not TaskStatus.PAUSED:
-            return "there is no paused task"
+        if not self._busy and self._session.fold.task_status is not TaskStatus.PAUSED:
+            return NOTHING_PAUSED
+        self._continues.append(cause)
         return self._go_on()
 
     async def _inspect(self, body: Inspect, cause: str) -> None:

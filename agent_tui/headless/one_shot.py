@@ -89,7 +89,8 @@ class OneShot:
         self._said = deque(job.said)
         self._responses = 0
         self._pending: set[str] = set()  # messages that no turn has taken
-        self._continuing = ""  # the command that asked to go on with a paused task
+        self._continuing: set[str] = set()  # commands that asked to go on with a paused task
+        self._returned = False  # a message was given back
         self._running = False
         self._orders_open = job.takes_orders
         self._open = OpenQuestions()
@@ -174,11 +175,13 @@ class OneShot:
                 self._pending.add(pending)
             case InputDelivered(input_id=pending) | InputReturned(input_id=pending):
                 self._pending.discard(pending)
+                self._returned = self._returned or isinstance(event.body, InputReturned)
             case Refused(command_id=command, reason=reason):
                 self._refused(command, reason)
             case TurnStarted():
                 self._running = True
-                self._pending.discard(self._continuing)
+                self._pending -= self._continuing
+                self._continuing.clear()
             case ResponseEnded():
                 self._responses += 1
                 self._say_on()
@@ -224,7 +227,7 @@ class OneShot:
             self._pending.add(command.id)
         elif isinstance(body, Continue) and not self._running:  # in a run it only cuts a wait short
             self._pending.add(command.id)
-            self._continuing = command.id
+            self._continuing.add(command.id)
         self._open.ordered(command.id, body)
         self._engine.send(command)
         return command.id
@@ -325,6 +328,8 @@ class OneShot:
             return PIPE_CLOSED_CODE
         if self._output_problem:
             return OUTPUT_CODE
+        if self._ended is None and self._returned:
+            return SIGINT_CODE  # interrupted before it could begin
         if self._ended is None:
             return REFUSED_CODE if self._refusal else NOT_STARTED_CODE
         return self._ended.exit_code
