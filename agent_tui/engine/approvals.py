@@ -27,7 +27,7 @@ from agent_tui.engine.judgement import (
     needed_keys,
 )
 from agent_tui.engine.ports import GatedCall, Verdict
-from agent_tui.engine.question import Question, ask_about, call_digest, saved_rules, varied
+from agent_tui.engine.question import Question, ask_about, call_digest, denying_rules, saved_rules, varied
 from agent_tui.engine.rule_scope import describe
 from agent_tui.engine.rules_file import RulesError, load_rules, remove_rule, save_rules
 from agent_tui.engine.session_policy import session_facts, with_setting
@@ -40,7 +40,7 @@ from tools.types import Grant, Outcome
 UNAVAILABLE_LIMIT = 3
 EXPIRY_S = 24 * 3600.0  # a question left open longer is asked afresh
 
-_DENIALS = (Decision.DENY, Decision.DENY_AND_PAUSE)
+_DENIALS = (Decision.DENY, Decision.DENY_RULE, Decision.DENY_AND_PAUSE)
 
 
 class SessionGate:
@@ -84,7 +84,10 @@ class SessionGate:
     def settle(self, call: GatedCall, asked: ApprovalAsked, decided: ApprovalDecided) -> Verdict:
         """What a decision comes to; nothing is allowed that is not what was shown."""
         if decided.decision in _DENIALS:
-            return Verdict(kind="deny", by=decided.by, text=denial_text(decided), detail="by you")
+            detail = "by you"
+            if decided.decision is Decision.DENY_RULE:
+                detail = f"by you, {self._save_denial(call, asked)}"
+            return Verdict(kind="deny", by=decided.by, text=denial_text(decided), detail=detail)
         if decided.decision is Decision.EDIT:
             return self._settle_edit(call, asked)
         shown = replace(call, assessment=asked.assessment)
@@ -235,6 +238,18 @@ class SessionGate:
             words=asked.session_key,
         )
         return asked.session_key
+
+    def _save_denial(self, call: GatedCall, asked: ApprovalAsked) -> str:
+        """Save what was shown; the call is denied in any case, and the words say for how long."""
+        rules = denying_rules(call, self._facts)
+        if [rule.pattern for rule in rules] != [asked.deny_rule]:
+            return "once; the rule was not saved: the call has changed since it was shown"
+        try:
+            save_rules(self._rules_path, rules)
+            self._rules = load_rules(self._rules_path)
+        except RulesError as error:
+            return f"once; the rule was not saved: {error}"
+        return "for good"
 
     def _save(self, call: GatedCall, pattern: str) -> str:
         """Save the rule; when that fails the call is still allowed once, and the scope says so."""

@@ -121,6 +121,7 @@ class ApprovalAsked:
     session_key: str = ""  # what `session` would cover, in words
     rule: str = ""  # the rule that would be saved
     rule_allows: str = ""
+    deny_rule: str = ""  # pattern that `Decision.DENY_RULE` saves
     wider_rules: tuple[str, ...] = ()  # the same with one word let vary; `Decide.rule` names one
     first_attempt: str = ""  # what an attempt in the sandbox already changed
     diff: str = ""  # for edits: unified diff of what would be written

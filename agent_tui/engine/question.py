@@ -14,6 +14,7 @@ from agent_tui.engine.words import sandbox_words, session_words
 from tools.types import Grant
 
 _WITH_RULES = ("command", "network", "tool")  # edits and reads are granted for a session at most
+_DENIED_BY_RULE = ("run", "line", "edit", "read", "write", "tool")  # hosts cannot be told apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +42,13 @@ def ask_about(
         why=question.why,
         sandbox=sandbox_words(apply_grant(facts.policy, call.assessment, step), facts),
         digest=call_digest(call, facts),
-        choices=_choices(call, repeats, bool(rules), bool(question.first_attempt)),
+        choices=_choices(
+            call, repeats, bool(rules), bool(question.first_attempt), bool(denying_rules(call, facts))
+        ),
         session_key=session_words(call.assessment, step) if repeats else "",
         rule="\n".join(rule.pattern for rule in rules),
         rule_allows="\n".join(describe(rule) for rule in rules),
+        deny_rule="".join(rule.pattern for rule in denying_rules(call, facts)),
         wider_rules=widenings(rules[0].pattern) if len(rules) == 1 else (),
         first_attempt=question.first_attempt,
         diff=call.diff,
@@ -88,6 +92,16 @@ def saved_rules(call: GatedCall, facts: Facts) -> tuple[Rule, ...]:
     )
 
 
+def denying_rules(call: GatedCall, facts: Facts) -> tuple[Rule, ...]:
+    """The rule that `deny for good` would write. None for a call of several parts, of which one alone may
+    be meant, and none where a way out of the sandbox is what is refused."""
+    keys = needed_keys(call.assessment.keys)
+    if len(keys) != 1 or call.assessment.grant is not Grant.NONE or UNKNOWN_WORD in keys[0]:
+        return ()
+    rule = Rule(action=Action.DENY, pattern=keys[0], workspace=str(facts.policy.workspace))
+    return (rule,) if rule.kind in _DENIED_BY_RULE and rule.body else ()
+
+
 def varied(rules: tuple[Rule, ...], pattern: str) -> tuple[Rule, ...]:
     """The rules with the offered pattern in place of the one that was shown."""
     if not pattern or len(rules) != 1 or pattern not in widenings(rules[0].pattern):
@@ -95,7 +109,9 @@ def varied(rules: tuple[Rule, ...], pattern: str) -> tuple[Rule, ...]:
     return (replace(rules[0], pattern=pattern),)
 
 
-def _choices(call: GatedCall, repeats: bool, has_rules: bool, ran: bool) -> tuple[Decision, ...]:
+def _choices(
+    call: GatedCall, repeats: bool, has_rules: bool, ran: bool, may_end: bool
+) -> tuple[Decision, ...]:
     can_edit = call.assessment.action in ("command", "edit") and not ran
     offered = (
         (Decision.ONCE, True),
@@ -103,6 +119,7 @@ def _choices(call: GatedCall, repeats: bool, has_rules: bool, ran: bool) -> tupl
         (Decision.RULE, has_rules),
         (Decision.EDIT, can_edit),
         (Decision.DENY, True),
+        (Decision.DENY_RULE, may_end and not ran),
         (Decision.DENY_AND_PAUSE, True),
     )
     return tuple(decision for decision, possible in offered if possible)

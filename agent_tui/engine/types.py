@@ -188,6 +188,7 @@ class Decision(StrEnum):
     RULE = "rule"  # saved for the workspace
     EDIT = "edit"
     DENY = "deny"
+    DENY_RULE = "deny_rule"  # and saved for the workspace
     DENY_AND_PAUSE = "deny_and_pause"
 
 

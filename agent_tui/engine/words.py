@@ -75,5 +75,7 @@ def denial_text(decided: ApprovalDecided) -> str:
     if decided.by != "person":
         return "The call was denied by policy and was not run"
     paused = " and paused the run" if decided.decision is Decision.DENY_AND_PAUSE else ""
+    if decided.decision is Decision.DENY_RULE:
+        paused = " for good"
     said = f'; the user says: "{decided.feedback}"' if decided.feedback else ""
     return f"The user denied this call{paused}; it was not run{said}"

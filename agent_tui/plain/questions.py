@@ -21,6 +21,7 @@ _LABELS = {
     Decision.RULE: "Save a rule",
     Decision.EDIT: "Edit the command",
     Decision.DENY: "Deny",
+    Decision.DENY_RULE: "Deny for good in this workspace",
     Decision.DENY_AND_PAUSE: "Deny and pause",
 }
 _KINDS = {"command": "Command", "edit": "Edit", "network": "Network", "read": "Read", "input": "Input"}
@@ -103,6 +104,8 @@ def _approval_choices(question: ApprovalAsked, arguments: str) -> list[Choice]:
             label += f": {one_line(question.session_key, strict=True)}"
         if decision is Decision.RULE:
             label += ": shows the rule before it is saved"
+        if decision is Decision.DENY_RULE:
+            label += f", with the rule: deny {one_line(question.deny_rule, strict=True)}"
         found.append(Choice(label=label, value=decision))
         if decision is Decision.ONCE:
             found += [_wider(step) for step in question.grants if step != _asked(question)]

@@ -261,7 +261,9 @@ def _simple(body: Body) -> list[str]:
             return [f"Not delivered, back in your draft: {one_line(body.text)}"]
         case InputDelivered():
             return []
-        case ApprovalDecided(by="person", decision=Decision.DENY | Decision.DENY_AND_PAUSE):
+        case ApprovalDecided(
+            by="person", decision=Decision.DENY | Decision.DENY_RULE | Decision.DENY_AND_PAUSE
+        ):
             return [f"The model was told: {one_line(body.feedback)}"] if body.feedback else []
         case RetryScheduled():
             wait = f"retry {body.attempt} of {body.attempts} in {seconds(body.delay_s)}"

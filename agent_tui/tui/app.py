@@ -65,7 +65,7 @@ class AgentApp(App[int], inherit_bindings=False):
     views: Views
     outside: Outside
     CSS = """
-    Screen { background: $background; color: $foreground; layers: base; }
+    Screen { background: $background; color: $foreground; layers: base; overflow: hidden; }
     #input { height: auto; }
     #mark { width: 2; height: 1; }
     #activity, #status { height: 1; }
@@ -376,6 +376,7 @@ class AgentApp(App[int], inherit_bindings=False):
         self.editor.focus()
         if message.typed:
             self.editor.insert(message.typed)
+            self.typed()
         self.fixed.draw_activity()
 
     def on_app_focus(self) -> None:

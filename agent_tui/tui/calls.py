@@ -131,7 +131,7 @@ class Calls:
             return
         card, call = found
         call.feedback = body.feedback
-        if body.decision in ("deny", "deny_and_pause"):
+        if body.decision.startswith("deny"):
             call.denied_by = _DECIDERS[body.by] + (
                 f", {body.scope}" if body.by == "rule" and body.scope else ""
             )

@@ -433,6 +433,7 @@ _DECIDED = {
     "rule": "rule saved",
     "edit": "edited",
     "deny": "denied",
+    "deny_rule": "denied for good",
     "deny_and_pause": "denied, paused",
 }
 

@@ -368,6 +368,39 @@ def test_a_rule_that_cannot_be_saved_allows_once_and_says_so(untrusted: Bench) -
 # --- rules -------------------------------------------------------------------------------------
 
 
+def test_a_call_can_be_denied_for_good(untrusted: Bench) -> None:
+    call = untrusted.run("make publish INDEX=staging")
+    asked = untrusted.ask(call)
+    assert asked.deny_rule == "run make publish INDEX=staging"
+    verdict = untrusted.settle(call, asked, Decision.DENY_RULE)
+    assert (verdict.kind, verdict.detail) == ("deny", "by you, for good")
+    again = untrusted.start()
+    assert again.judge(call, "a2").detail == "by rule, rules.toml, line 1"
+    assert again.judge(untrusted.run("make publish INDEX=live"), "a3").kind == "ask"
+    assert [each["action"] for each in untrusted.gate.grants()] == ["deny"]
+
+
+def test_denying_for_good_is_offered_only_where_one_thing_is_meant(untrusted: Bench) -> None:
+    asked = untrusted.ask(untrusted.run("make a && make b"))
+    assert (Decision.DENY_RULE in asked.choices, asked.deny_rule) == (False, "")
+
+
+def test_a_path_is_denied_for_good(untrusted: Bench) -> None:
+    call = untrusted.edit("a.py")
+    untrusted.settle(call, untrusted.ask(call), Decision.DENY_RULE)
+    assert untrusted.gate.judge(call, "a2").kind == "deny"
+    assert untrusted.gate.judge(untrusted.edit("b.py"), "a3").kind == "ask"
+
+
+def test_a_denial_that_cannot_be_saved_denies_once_and_says_so(untrusted: Bench) -> None:
+    call = untrusted.run("make x")
+    asked = untrusted.ask(call)
+    (untrusted.root / "config").write_text("a file is in the way")
+    verdict = untrusted.settle(call, asked, Decision.DENY_RULE)
+    assert verdict.kind == "deny"
+    assert verdict.detail.startswith("by you, once; the rule was not saved: ")
+
+
 def test_a_deny_rule_refuses_with_its_place(bench: Bench) -> None:
     bench.rules('\n[[rule]]\naction = "deny"\nrun = "git push"\n')
     verdict = bench.judge("make && /usr/bin/git -C x push")

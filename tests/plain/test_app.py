@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,7 @@ from agent_tui.engine.events import (
     TurnStarted,
 )
 from agent_tui.engine.types import Config, Decision, EndReason, InputKind
+from agent_tui.plain import questions
 from agent_tui.plain.app import PlainApp
 from context.items import Usage
 from tools.types import READS_NOTHING, Assessment, CallClass
@@ -86,6 +87,21 @@ class FakeLines:
 
 def config(tmp_path: Path) -> Config:
     return Config(workspace=tmp_path, state_dir=tmp_path, config_dir=tmp_path, model=None)
+
+
+def test_denying_for_good_names_its_rule() -> None:
+    question = replace(
+        approval(),
+        choices=(Decision.DENY, Decision.DENY_RULE, Decision.DENY_AND_PAUSE),
+        deny_rule="run make step0",
+    )
+    offered = questions.choices(question)
+    chosen = next(each for each in offered if each.value == Decision.DENY_RULE)
+    assert chosen.label == "Deny for good in this workspace, with the rule: deny run make step0"
+    decided = questions.answer(question, chosen, "")
+    assert isinstance(decided, Decide)
+    assert decided.decision is Decision.DENY_RULE
+    assert offered[-1].value == Decision.DENY_AND_PAUSE
 
 
 def approval(lines: int = 1) -> ApprovalAsked:

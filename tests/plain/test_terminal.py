@@ -69,16 +69,16 @@ def test_what_is_asked_is_answered_by_numbers(
         ]
     )
     it = begin("-a", "untrusted")
-    it.type("mend the test", "Plan:", "1. mend it (now)", "return a + b", "answer 1 to 6>")
+    it.type("mend the test", "Plan:", "1. mend it (now)", "return a + b", "answer 1 to 7>")
     assert not project.passes(program), "nothing is written before the answer"
-    it.type("1", "Patched: 1 file. Modified calc.py", "touch a", "answer 1 to 7>")
+    it.type("1", "Patched: 1 file. Modified calc.py", "touch a", "answer 1 to 8>")
     assert project.passes(program)
     it.type("6", "deny, and say>")
     it.type(
-        "not that one", "Denied: touch a", "The model was told: not that one", "touch b", "answer 1 to 7>"
+        "not that one", "Denied: touch a", "The model was told: not that one", "touch b", "answer 1 to 8>"
     )
     it.type("3", "Would allow:", "save it>")
-    it.type("no", "answer 1 to 7>")
+    it.type("no", "answer 1 to 8>")
     it.type("4", "edit> touch b")
     it.type(" c", "The model asked for: touch b", "Ran: touch b c", "Which?", "answer 1 to 4>")
     assert (program.workspace / "c").exists()

@@ -78,6 +78,8 @@ class Driven:
     @property
     def _is_idle(self) -> bool:
         busy = [worker for worker in self.app.workers if not worker.is_finished]
+        if self.app.prompt.burst.is_open or getattr(self.app.screen, "is_holding", False):
+            return False
         return self.engine.is_quiet and not self.app.is_behind and len(busy) <= 1  # the one reads events
 
     async def press(self, *keys: str) -> None:

@@ -554,6 +554,7 @@ SCENES: dict[str, Scene] = {
     "approval-network": Scene(play=network, keys=("arm",)),
     "leaving-the-sandbox": Scene(play=leaves_sandbox, keys=("arm",)),
     "no-sandbox": Scene(play=leaves_sandbox, keys=("arm", "g", "arm", "g", "arm")),
+    "deny-for-good": Scene(play=scenes.asks, keys=("arm", "b")),
     "approvals-several": Scene(
         play=lambda: [*scenes.asks(), *scenes.approval(2, "rm -r build")], keys=("arm",)
     ),

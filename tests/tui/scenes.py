@@ -19,7 +19,14 @@ from sandbox.policy import Mode
 from tools.types import Assessment, CallClass, Effects, Outcome, OutcomeStatus
 
 USAGE = Usage(input_tokens=41_000, output_tokens=900)
-ALL = (Decision.ONCE, Decision.SESSION, Decision.RULE, Decision.EDIT, Decision.DENY, Decision.DENY_AND_PAUSE)
+ALL = (
+    Decision.ONCE,
+    Decision.SESSION,
+    Decision.RULE,
+    Decision.EDIT,
+    Decision.DENY,
+    Decision.DENY_AND_PAUSE,
+)
 
 
 def config(tmp: Path, **changes: Any) -> Config:
@@ -269,6 +276,7 @@ def approval(
         "choices": ALL,
         "session_key": "exactly this command in this directory",
         "rule": "run make publish INDEX=staging",
+        "deny_rule": "run make publish INDEX=staging",
         "rule_allows": "`make publish INDEX=staging` in ~/src/slugkit, in the sandbox",
     }
     return [
@@ -286,7 +294,7 @@ def asks() -> list[e.Body]:
         *turn(),
         *step(1),
         *response(1, words, calls=1),
-        *approval(),
+        *approval(choices=(*ALL[:-1], Decision.DENY_RULE, ALL[-1])),
         e.StatusChanged(context_used=46_000, cost_usd=0.51),
     ]
 

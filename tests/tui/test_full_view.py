@@ -64,3 +64,13 @@ async def test_keys_answer_again_after_the_full_view_was_left(tmp_path: Path) ->
         await it.press("y")
         assert [body.decision for body in await decided(it)] == [Decision.ONCE]
         assert it.app.editor.text == ""
+
+
+async def test_a_burst_of_text_answers_nothing_in_the_full_view(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await opened(it)
+        await it.feed(b"yes please")
+        assert not await decided(it)
+        assert "typed text answers nothing" in it.screen
+        await it.press("y")
+        assert [body.decision for body in await decided(it)] == [Decision.ONCE]

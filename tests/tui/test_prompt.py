@@ -38,6 +38,19 @@ async def test_each_choice_has_its_key(tmp_path: Path, key: str, decision: Decis
         assert [body.decision for body in it.engine.sent_of(commands.Decide)] == [decision]  # type: ignore[attr-defined]
 
 
+async def test_denying_for_good_shows_the_rule_first(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await it.wait_for_arming()
+        await it.press("b")
+        assert "deny run make publish INDEX=staging" in it.screen
+        assert it.engine.sent == []
+        await it.wait_for_arming()
+        await it.press("enter")
+        assert it.engine.sent == [
+            commands.Decide(approval_id="ap1", decision=Decision.DENY_RULE, digest="d1")
+        ]
+
+
 async def test_escape_denies_even_while_unarmed(tmp_path: Path) -> None:
     async with driven(tmp_path, scenes.asks()) as it:
         await it.press("x", "escape")
@@ -59,7 +72,7 @@ async def test_enter_accepts_nothing_until_a_choice_was_reached(tmp_path: Path) 
         await it.wait_for_arming()
         await it.press("enter")
         assert it.engine.sent == []
-        await it.press("up", "up", "enter")
+        await it.press("up", "up", "up", "enter")
         assert [body.decision for body in it.engine.sent_of(commands.Decide)] == [Decision.DENY]  # type: ignore[attr-defined]
 
 
@@ -229,3 +242,22 @@ async def test_effects_are_partial_only_where_a_call_was_stopped_midway(
     async with driven(tmp_path, [*scenes.asks(), *ended, *scenes.end(interrupted=True)]) as it:
         assert "interrupted by you" in it.screen
         assert ("effects may be partial" in it.screen) is (status is OutcomeStatus.INTERRUPTED)
+
+
+@pytest.mark.parametrize("text", ["yes please", "no, another way", "ssh in", "just do it", "kill it"])
+async def test_a_burst_of_text_answers_nothing_and_is_in_the_editor(tmp_path: Path, text: str) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await it.wait_for_arming()
+        await it.feed(text.encode())
+        assert it.engine.sent == []
+        assert it.app.editor.text == text
+        assert it.app.editor.has_focus
+        assert "·  once" in it.screen
+
+
+async def test_enter_right_behind_typed_text_neither_answers_nor_sends(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await it.wait_for_arming()
+        await it.feed(b"y\r")
+        assert it.engine.sent == []
+        assert it.app.editor.text == "y"

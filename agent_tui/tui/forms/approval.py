@@ -51,7 +51,7 @@ class ApprovalForm:
     def title(self) -> str:
         """Kind and size of the object."""
         if self._saving is not None:
-            return "save a rule"
+            return "deny for good" if self._saving.denies else "save a rule"
         assessment = self.event.assessment
         if self._asks_for_network:
             return "approval · network"
@@ -188,6 +188,9 @@ class ApprovalForm:
             label, note = ("edit the patch", "opens $EDITOR with it") if patch else ("edit the command", "")
             result.append(Choice(key="e", label=label, note=note, short="edit"))
         result.append(Choice(key="n", label="deny", note=self._deny_note(), short="deny"))
+        if Decision.DENY_RULE in offered:
+            note = "shows the rule before it is saved"
+            result.append(Choice(key="b", label="deny for good", note=note, short="deny for good"))
         result.append(Choice(key="f", label="deny and say what to do instead", short="deny and say"))
         pause = f"deny all {self.waiting} that wait, and pause" if self.waiting > 1 else "deny and pause"
         return [*result, Choice(key="Esc", label=pause)]
@@ -210,12 +213,14 @@ class ApprovalForm:
         if self._saving is not None:
             return self._press_saving(self._saving, key)
         plain = {"y": Decision.ONCE, "s": Decision.SESSION, "n": Decision.DENY}
-        if key in "yspe" and key not in {choice.key for choice in self.choices()}:
+        if key in "yspeb" and key not in {choice.key for choice in self.choices()}:
             return None
         if key in plain:
             return self._decide(plain[key])
         if key == "p":
             self._saving = Saving(self.event)
+        elif key == "b":
+            self._saving = Saving(self.event, denies=True)
         elif key == "g" and len(self._grants) > 1:
             self._grant = (self._grant + 1) % len(self._grants)
         elif key == "f":
@@ -237,7 +242,8 @@ class ApprovalForm:
 
     def _press_saving(self, saving: Saving, key: str) -> Effect:
         if key == "enter":
-            return self._decide(Decision.RULE, rule=saving.chosen)
+            decision = Decision.DENY_RULE if saving.denies else Decision.RULE
+            return self._decide(decision, rule=saving.chosen)
         if key == "w":
             saving.widen()
         return None

@@ -102,10 +102,13 @@ class Form(Protocol):
 def fact(
     label: str, spans: Sequence[Span], look: Look, right: str = "", *, columns: int = LABEL
 ) -> list[Line]:
-    """`  in        ~/src/slugkit`; `columns` for the label."""
+    """`  in        ~/src/slugkit`; `columns` for the label. One row on a low screen."""
     lead = (Span("  "), Span(f"{label:<{columns - 1}} ", "muted"))
     room = look.width - (len(right) + 1 if right else 0)
-    rows = wrap(spans, room, first=lead, rest=(Span(" " * (columns + 2)),)) or [lead]
+    if look.low:
+        rows = [clip((*lead, *spans), room, look.glyphs.more)]
+    else:
+        rows = wrap(spans, room, first=lead, rest=(Span(" " * (columns + 2)),)) or [lead]
     if right:
         rows[0] = with_right(rows[0], (Span(right, "accent"),), look.width)
     return rows
@@ -237,13 +240,14 @@ def draw(form: Form, look: Look, place: Place) -> Drawn:
         if place.compact
         else form.facts(look)
     )
-    spacing: Spacing = "none" if place.compact else form.spacing
-    airy = [BLANK] if spacing == "airy" else []
-    gap = [] if spacing == "none" else [BLANK]
-    above = airy or (gap if place.others else [])
     tail = (
         [] if form.writing is not None else _tail(form, look, place, locked_words(len(content), place.seen))
     )
+    bare = 2 + len(place.others) + len(facts) + len(tail)  # with one row of the object
+    spacing: Spacing = "none" if place.compact else _spacing(form.spacing, place.room - bare, place)
+    airy = [BLANK] if spacing == "airy" else []
+    gap = [] if spacing == "none" else [BLANK]
+    above = airy or (gap if place.others else [])
     fixed = 1 + len(place.others) + len(above) + len(airy) * bool(facts) + len(gap) + len(facts) + len(tail)
     height = min(len(content), max(place.room - fixed, 1))
     scroll = min(place.scroll, max(len(content) - height, 0))
@@ -258,6 +262,13 @@ def draw(form: Form, look: Look, place: Place) -> Drawn:
     first_choice = len(lines) + len(gap)
     lines += [*gap, *tail] if tail else []
     return Drawn(lines=lines, object_rows=len(content), shown_to=scroll + height, first_choice=first_choice)
+
+
+def _spacing(wanted: Spacing, left: int, place: Place) -> Spacing:
+    """As wanted as long as the blank lines find place: they go before anything is cut off."""
+    if wanted == "airy" and left < 3:
+        wanted = "close"
+    return "none" if left < (2 if place.others else 1) else wanted
 
 
 def _tail(form: Form, look: Look, place: Place, locked: str) -> list[Line]:

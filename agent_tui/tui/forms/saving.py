@@ -1,4 +1,7 @@
-"""The step between `p` and a saved rule: what it would allow, what not, and one word let vary at a time."""
+"""The step between `p` or `b` and a saved rule: what it would allow or deny, and one word let vary at a
+time."""
+
+from dataclasses import replace
 
 from agent_tui.engine.events import ApprovalAsked
 from agent_tui.tui import words
@@ -16,9 +19,10 @@ _NOT = {
 class Saving:
     """The rule that would be saved, as shown now."""
 
-    def __init__(self, event: ApprovalAsked) -> None:
+    def __init__(self, event: ApprovalAsked, *, denies: bool = False) -> None:
+        self.denies = denies
         self._event = event
-        self._rules = [event.rule, *event.wider_rules]
+        self._rules = [event.deny_rule] if denies else [event.rule, *event.wider_rules]
         self._at = 0
 
     @property
@@ -33,9 +37,16 @@ class Saving:
     def facts(self, look: Look) -> list[Line]:
         """What it says, would allow and would not."""
         rule = self._rules[self._at]
-        rows = fact("rule", untrusted(rule, "strong", strict=True), look, columns=LABEL)
-        rows += fact("would allow", untrusted(self._allows(rule), strict=True), look, columns=LABEL)
-        refused = _NOT.get(rule.partition(" ")[0], "")
+        look = replace(look, low=False)  # what is saved is shown whole
+        kind, _, body = rule.partition(" ")
+        if self.denies:
+            rows = fact("rule", untrusted(f"deny {rule}", "strong", strict=True), look, columns=LABEL)
+            more = " and all that begins like it" if kind in ("run", "edit", "read", "write") else ""
+            rows += fact("would deny", untrusted(f"`{body}`{more}", strict=True), look, columns=LABEL)
+        else:
+            rows = fact("rule", untrusted(rule, "strong", strict=True), look, columns=LABEL)
+            rows += fact("would allow", untrusted(self._allows(rule), strict=True), look, columns=LABEL)
+        refused = "" if self.denies else _NOT.get(kind, "")
         if refused:
             rows += fact("not", [Span(refused)], look, columns=LABEL)
         return rows + fact(
@@ -51,7 +62,8 @@ class Saving:
     def choices(self) -> list[Choice]:
         """Enter saves."""
         wider = [Choice(key="w", label=self._next_words())] if len(self._rules) > 1 else []
-        return [Choice(key="Enter", label="save and run"), *wider, Choice(key="Esc", label="back")]
+        saves = "save and deny" if self.denies else "save and run"
+        return [Choice(key="Enter", label=saves), *wider, Choice(key="Esc", label="back")]
 
     def _next_words(self) -> str:
         """What the next press of `w` does."""

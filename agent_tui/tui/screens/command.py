@@ -10,6 +10,7 @@ from agent_tui.tui.screens.view import View
 from agent_tui.tui.transcript.lines import Line, Span, untrusted, wrap
 from agent_tui.tui.transcript.look import Look
 from agent_tui.tui.widgets.arming import DELAY_S
+from agent_tui.tui.widgets.burst import Burst
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
@@ -28,6 +29,7 @@ class CommandView(View):
         self._form = form
         self._seen_at: float | None = None  # when the end came on the screen
         self._opened_at = agent.clock.steady()
+        self._burst = Burst(self, self._answer, self._typed)
 
     @property
     def keys_first(self) -> str:  # type: ignore[override]  # computed where the base has a value
@@ -42,7 +44,16 @@ class CommandView(View):
         said = [f"{choice.key} {choice.short or choice.label}" for choice in self._form.choices()[1:-1]]
         return " · ".join([*said, "Esc back"])
 
+    @property
+    def is_holding(self) -> bool:
+        """Whether a key waits until it is clear that it stands alone."""
+        return self._burst.is_open
+
     def press(self, key: str, character: str) -> bool:
+        if self._burst.is_open and character.isprintable() and character:
+            self._burst.add(key, character)
+            return True
+        self._burst.end_as_text()
         choice = next((each for each in self._form.choices() if each.key == character), None)
         if choice is None or (self._found and character in "nN"):
             return False
@@ -53,9 +64,15 @@ class CommandView(View):
                 return True
             since = self._seen_at
         if now - since >= DELAY_S:
-            self.close()
-            self.agent.prompt.choose(self._form, character)
+            self._burst.add(key, character)
         return True
+
+    def _answer(self, key: str, character: str) -> None:
+        self.close()
+        self.agent.prompt.choose(self._form, character)
+
+    def _typed(self, text: str) -> None:
+        self.say("typed text answers nothing; press one key")
 
     def title_words(self) -> tuple[str, str]:
         shown = self._form.event.assessment.shown

@@ -14,6 +14,7 @@ from agent_tui.tui.forms import form as forms
 from agent_tui.tui.transcript.lines import Line, Span
 from agent_tui.tui.transcript.look import Look
 from agent_tui.tui.widgets.arming import Arming
+from agent_tui.tui.widgets.burst import Burst
 from agent_tui.tui.widgets.line_input import LineInput
 from agent_tui.tui.widgets.pane import Pane
 
@@ -61,6 +62,7 @@ class Prompt(Vertical, can_focus=True):
         self._theme = theme
         self._clock = clock
         self._arming = Arming(clock())
+        self.burst = Burst(self, self._key_alone, self._to_editor)
         self._pane = Pane()
         self._input = LineInput()
         self._mark = Pane()
@@ -74,6 +76,7 @@ class Prompt(Vertical, can_focus=True):
         self._first_choice = 0
         self._room = 17
         self._compact = False
+        self._width = 0  # for which it was drawn
 
     def compose(self) -> ComposeResult:
         yield self._pane
@@ -108,7 +111,8 @@ class Prompt(Vertical, can_focus=True):
         """Compute the lines again."""
         if self.form is None or not self.is_mounted:
             return None
-        look = self._look(self.size.width or self.app.size.width)
+        self._width = self.size.width or self.app.size.width
+        look = self._look(self._width)
         writing = self.form.writing
         place = forms.Place(
             room=self._room - (4 if writing else 0), compact=self._compact, position=self._position,
@@ -131,6 +135,11 @@ class Prompt(Vertical, can_focus=True):
         if self.armed and self.has_focus:
             self.call_after_refresh(self.put_cursor)
         return None
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Laid out at another width than it was drawn for."""
+        if event.size.width != self._width:
+            self.draw()
 
     def put_cursor(self) -> None:
         """The terminal's cursor to the choices, so that screen readers and magnifiers follow."""
@@ -224,18 +233,34 @@ class Prompt(Vertical, can_focus=True):
         if self.form is None or self._is_answered:
             if event.is_printable and event.character:
                 event.stop()
-                self.post_message(self.ToEditor(event.character))
+                self.burst.add(event.key, event.character)
             return
         if self.is_writing and event.key != "escape":
             return
         if event.key == "escape":
             event.stop()
+            self.burst.end_as_text()
             self.dismiss()
             return
-        if not self.armed:
-            return
-        event.stop()
-        self._take(event.key, event.character)
+        if event.is_printable and event.character:
+            event.stop()
+            self.burst.add(event.key, event.character)
+        elif self.armed:
+            event.stop()
+            if self.burst.is_open:
+                self.burst.end_as_text()
+            else:
+                self._take(event.key, event.character)
+
+    def _key_alone(self, key: str, character: str) -> None:
+        """A printable key that nothing followed at once."""
+        if self.form is not None and self.armed and not self._is_answered and not self.is_writing:
+            self._take(key, character)
+        else:
+            self._to_editor(character)
+
+    def _to_editor(self, text: str) -> None:
+        self.post_message(self.ToEditor(text))
 
     def _take(self, key: str, character: str | None) -> None:
         if self.form is None:

@@ -1,0 +1,54 @@
+"""Tells one deliberate key from typed text, by what comes right behind it."""
+
+from collections.abc import Callable
+
+from textual.timer import Timer
+from textual.widget import Widget
+
+BURST_S = 0.05  # a pasted or typed-ahead word comes closer than this, two deliberate keys do not
+_REPEATING = frozenset("jk ")  # held down they scroll
+
+
+class Burst:
+    """Holds a printable key until it is clear that it stands alone."""
+
+    def __init__(self, owner: Widget, alone: Callable[[str, str], None], text: Callable[[str], None]) -> None:
+        self._owner = owner
+        self._alone = alone
+        self._text = text
+        self._keys: list[tuple[str, str]] = []
+        self._timer: Timer | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether keys are held."""
+        return bool(self._keys)
+
+    def add(self, key: str, character: str) -> None:
+        """A printable key."""
+        if self._keys == [(key, character)] and character in _REPEATING:
+            self._release()
+        self._keys.append((key, character))
+        self._stop()
+        self._timer = self._owner.set_timer(BURST_S, self._release)
+
+    def end_as_text(self) -> None:
+        """Another kind of key came close behind: what is held was typed."""
+        keys, self._keys = self._keys, []
+        self._stop()
+        if keys:
+            self._text("".join(character for _, character in keys))
+
+    def _release(self) -> None:
+        if len(set(self._keys)) == 1:  # a key held down is one key
+            key, character = self._keys[0]
+            self._keys = []
+            self._stop()
+            self._alone(key, character)
+        else:
+            self.end_as_text()
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
