@@ -18,7 +18,6 @@ from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, choose, provider_tab
 from agent_tui.errors import UsageError
 from agent_tui.models.catalog import CatalogError, find_provider, provider_names
 from agent_tui.models.local import find_local_servers
-from agent_tui.scratch import scratch
 from sandbox.errors import SandboxError
 from sandbox.policy import Mode
 from sandbox.probe import probe
@@ -133,8 +132,8 @@ def _existing(path: Path) -> Path:
 def _sandbox(settings: Settings | None, environ: Mapping[str, str]) -> Iterator[Check]:
     folder = settings.state_dir if settings is not None else paths.state_dir(environ)
     try:
-        with scratch("ephemeral") as spare:  # where the state directory has its own row for what it lacks
-            place = spare if state_problem(folder) else folder
+        with tempfile.TemporaryDirectory(prefix="agent-tui-doctor-") as spare:  # where the state directory has its own row for what it lacks
+            place = Path(spare) if state_problem(folder) else folder
             result = probe(place, refresh=True, environ=environ)
     except SandboxError as error:  # no place for its own files
         yield Check(name="sandbox", status="failed", detail=str(error).removeprefix("sandbox: "))
