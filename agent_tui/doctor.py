@@ -132,7 +132,7 @@ def _existing(path: Path) -> Path:
 def _sandbox(settings: Settings | None, environ: Mapping[str, str]) -> Iterator[Check]:
     folder = settings.state_dir if settings is not None else paths.state_dir(environ)
     try:
-        with tempfile.TemporaryDirectory(prefix="agent-tui-doctor-") as spare:  # where the state directory has its own row for what it lacks
+        with tempfile.TemporaryDirectory(prefix="agent-tui-doctor-") as spare:  # `_state` has its own row
             place = Path(spare) if state_problem(folder) else folder
             result = probe(place, refresh=True, environ=environ)
     except SandboxError as error:  # no place for its own files
