@@ -57,6 +57,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     ),
     "a mark before the first byte": lambda s: s.write_bytes(b"\xef\xbb\xbf" + s.read_bytes()),
     "a block of zeros in the middle": with_zeros,
+    "its last bytes are missing": lambda s: s.write_bytes(s.read_bytes()[:-150]),
     "nothing in the file": lambda s: s.write_bytes(b""),
 }
 
@@ -100,6 +101,9 @@ def test_the_second_process_is_refused_and_takes_over_once_the_first_is_dead(
         refused = execute(program, model_server, "--resume", session, "me too")
         assert refused.code not in (0, None)
         assert f"process {run.process.pid}" in refused.err and "--fork" in refused.err
+        with start(program, model_server, "resume", session) as second:
+            second.expect(f"process {run.process.pid}")
+            assert second.end() != 0
         run.process.send_signal(signal.SIGSTOP)
         assert f"process {run.process.pid}" in execute(program, model_server, "--resume", session, "x").err
         run.process.send_signal(signal.SIGKILL)
@@ -135,6 +139,28 @@ def test_esc_stops_the_program_and_gives_back_what_waited(
     said = " ".join(str(message) for message in messages)
     assert [said.count(word) for word in ("one", "two", "three")] == [1, 1, 1]
     assert said.index("one") < said.index("two") < said.index("three")
+
+
+def test_esc_twice_at_once_stops_and_neither_quits_nor_clears(
+    program: Program, model_server: ModelServer
+) -> None:  # A47
+    bell = Bell(program.workspace)
+    stubborn = "trap '' INT TERM; echo up > bell; sleep 98765.875; sleep 98765.875"
+    model_server.script(
+        [{"calls": [call("exec_command", cmd=stubborn, yield_ms=30_000)]}, {"text": "as you say"}]
+    )
+    with start(program, model_server, "go") as screen:
+        assert bell.wait() == "up\n"
+        screen.type("a draft")
+        screen.shows("running", "a draft")
+        screen.type("\x1b")
+        screen.type("\x1b")
+        screen.shows("interrupted by you", "paused", "a draft")
+        assert not processes_with("98765.875")
+        screen.type(" to send\r")
+        screen.shows("as you say")
+        screen.leave()
+    assert "a draft to send" in json.dumps(model_server.requests[-1].json)
 
 
 def results(server: ModelServer) -> list[str]:
