@@ -60,10 +60,8 @@ class Contract:
         text = (
             outcome.text if len(outcome.text) <= MAX_OUTPUT_CHARS else f"…{outcome.text[-MAX_OUTPUT_CHARS:]}"
         )
-        return (
-            f"`{command}` does not pass ({outcome.status}, exit {outcome.exit_code}): the task is not done. "
-            f"Repair it, then finish. Its output:\n{text}"
-        )
+        how = outcome.status if outcome.exit_code is None else f"exit {outcome.exit_code}"
+        return f"`{command}` does not pass ({how}): the task is not done. Repair it, then finish.\n{text}"
 
 
 def fit_problem(answer: str, schema: str) -> str:

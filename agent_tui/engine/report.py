@@ -21,16 +21,21 @@ def last_check(facts: Iterable[CallFact]) -> tuple[str, bool]:
             stale = True
     if check is None:
         return "", False
-    outcome = "passed" if check.passed else f"failed (exit {check.exit_code})"
+    outcome = "passed" if check.passed else f"failed{exit_text(check.exit_code)}"
     when = "before the last change" if stale else "after the last change"
     return f"{check.target} {outcome} {when}", check.passed and not stale
+
+
+def exit_text(code: int | None) -> str:
+    """` (exit 1)`; nothing for what never ran."""
+    return "" if code is None else f" (exit {code})"
 
 
 def open_failures(facts: Iterable[CallFact]) -> list[str]:
     """Commands whose newest run failed."""
     newest = {fact.key: fact for fact in facts if fact.kind == "exec"}
     return [
-        f"{fact.target} (exit {fact.exit_code}): {fact.first_error}".rstrip(": ")
+        f"{fact.target}{exit_text(fact.exit_code)}: {fact.first_error}".rstrip(": ")
         for fact in newest.values()
         if not fact.passed and fact.status in ("failed", "timed_out", "succeeded")
     ]

@@ -153,7 +153,9 @@ class EndFacts:
 END_FACTS: Mapping[EndReason, EndFacts] = {
     EndReason.COMPLETED: EndFacts(exit_code=0, sentence="done"),
     EndReason.COMPLETED_UNVERIFIED: EndFacts(exit_code=0, sentence="done, not verified"),
-    EndReason.CONTRACT_UNMET: EndFacts(exit_code=6, sentence="the completion contract was not met"),
+    EndReason.CONTRACT_UNMET: EndFacts(
+        exit_code=6, sentence="what `--verify` or `--output-schema` asks for was not met"
+    ),
     EndReason.CANCELLED: EndFacts(exit_code=130, sentence="cancelled"),
     EndReason.INTERRUPTED: EndFacts(exit_code=130, sentence="interrupted; the session can be resumed"),
     EndReason.CRASHED: EndFacts(exit_code=1, sentence="the process ended without warning"),

@@ -101,18 +101,16 @@ class Progress:
     def _call(self, body: CallStarted | CallEnded) -> str:
         if isinstance(body, CallStarted):
             return f"> {self.named(body.call_id)}"
-        proposed = self._proposed.get(body.call_id)
-        shown = one_line(proposed.shown) if proposed else body.call_id
+        named = self.named(body.call_id)
         self._proposed.pop(body.call_id, None)
         outcome = body.outcome
         if outcome.status is OutcomeStatus.SUCCEEDED and outcome.exit_code in (None, 0):
             facts = ["ok"]
-        elif outcome.status is OutcomeStatus.SUCCEEDED or outcome.status is OutcomeStatus.FAILED:
-            exit_code = f" (exit {outcome.exit_code})" if outcome.exit_code is not None else ""
-            facts = [f"failed{exit_code}"]
+        elif outcome.exit_code is not None:
+            facts = [f"failed (exit {outcome.exit_code}): {named}"]
         else:
             first = next(iter(visible(outcome.text).splitlines()), "")
-            facts = [f"{str(outcome.status).replace('_', ' ')}: {shown}" + (f": {first}" if first else "")]
+            facts = [f"{str(outcome.status).replace('_', ' ')}: {named}" + (f": {first}" if first else "")]
         facts.append(f"{body.duration_s:.1f} s")
         if body.changes:
             facts.append(_files(body.changes))

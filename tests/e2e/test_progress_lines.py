@@ -1,0 +1,40 @@
+"""What a one-shot run tells on stderr: which call failed, and why."""
+
+from pathlib import Path
+
+from tests.e2e.project import call
+from tests.model_server.fixture import ModelServer
+from tests.program import Program, Ran, model_flags
+
+
+def run(program: Program, server: ModelServer, *argv: str) -> Ran:
+    return program.run("exec", *model_flags("chat", server.base_url()), *argv, "go")
+
+
+def test_a_call_that_failed_is_named_with_its_reason(tmp_path: Path, model_server: ModelServer) -> None:
+    calls = [call("read_file", path="missing.py"), call("exec_command", cmd="exit 3")]
+    model_server.script([{"calls": calls}, {"text": "done"}])
+    ran = run(Program.at(tmp_path), model_server)
+    failed = [line.partition(" · ")[0] for line in ran.err.splitlines() if line.startswith("  failed")]
+    assert failed[0].startswith("  failed: read missing.py: ")
+    assert "missing.py" in failed[0].removeprefix("  failed: read missing.py: ")
+    assert failed[1] == "  failed (exit 3): run exit 3"
+
+
+def test_a_contract_that_is_not_met_is_named_by_its_options(
+    tmp_path: Path, model_server: ModelServer
+) -> None:
+    model_server.script([{"text": "done"}] * 3)
+    ran = run(Program.at(tmp_path), model_server, "--verify", "false")
+    assert ran.code == 6
+    assert "what `--verify` or `--output-schema` asks for was not met" in ran.err
+    told = model_server.requests[1].body.decode()
+    assert "`false` does not pass (exit 1): the task is not done" in told
+    assert "Its output:" not in told + ran.err
+
+
+def test_a_check_that_never_ran_has_no_exit_code(tmp_path: Path, model_server: ModelServer) -> None:
+    check = call("exec_command", cmd="python3 -m unittest", yield_time_ms=1000)
+    model_server.script([{"calls": [check]}, {"text": "done"}])
+    ran = run(Program.at(tmp_path), model_server, "-s", "read-only")
+    assert "None" not in ran.err
