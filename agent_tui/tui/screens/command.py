@@ -67,9 +67,9 @@ class CommandView(View):
             self._burst.add(key, character)
         return True
 
-    def _answer(self, key: str, character: str) -> None:
+    def _answer(self, _: str, typed: str) -> None:
         self.close()
-        self.agent.prompt.choose(self._form, character)
+        self.agent.prompt.choose(self._form, typed[0])
 
     def _typed(self, text: str) -> None:
         self.say("typed text answers nothing; press one key")

@@ -10,7 +10,8 @@ _REPEATING = frozenset("jk ")  # held down they scroll
 
 
 class Burst:
-    """Holds a printable key until it is clear that it stands alone."""
+    """Holds a printable key until it is clear that it stands alone; then `alone` gets its name and all
+    it typed, which is more than one character where it was held down."""
 
     def __init__(self, owner: Widget, alone: Callable[[str, str], None], text: Callable[[str], None]) -> None:
         self._owner = owner
@@ -41,10 +42,9 @@ class Burst:
 
     def _release(self) -> None:
         if len(set(self._keys)) == 1:  # a key held down is one key
-            key, character = self._keys[0]
-            self._keys = []
+            keys, self._keys = self._keys, []
             self._stop()
-            self._alone(key, character)
+            self._alone(keys[0][0], "".join(character for _, character in keys))
         else:
             self.end_as_text()
 

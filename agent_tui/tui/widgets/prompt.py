@@ -252,12 +252,12 @@ class Prompt(Vertical, can_focus=True):
             else:
                 self._take(event.key, event.character)
 
-    def _key_alone(self, key: str, character: str) -> None:
+    def _key_alone(self, key: str, typed: str) -> None:
         """A printable key that nothing followed at once."""
         if self.form is not None and self.armed and not self._is_answered and not self.is_writing:
-            self._take(key, character)
+            self._take(key, typed[0])
         else:
-            self._to_editor(character)
+            self._to_editor(typed)
 
     def _to_editor(self, text: str) -> None:
         self.post_message(self.ToEditor(text))
