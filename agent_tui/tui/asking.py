@@ -161,6 +161,8 @@ class Asking:
     def _act(self, name: str) -> None:
         if name == "full_view":
             self._app.acts.do("prompt_full_view")
+        elif name == "cancel":
+            self._app.acts.do("cancel")
         elif name == "edit_patch":
             self._edit_patch()
         elif name == "lost_diff":

@@ -60,6 +60,16 @@ async def test_escape_denies_even_while_unarmed(tmp_path: Path) -> None:
         assert it.app.editor.text == "x"
 
 
+@pytest.mark.parametrize("armed", [False, True])
+async def test_ctrl_c_interrupts_while_a_question_is_open(tmp_path: Path, armed: bool) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        if armed:
+            await it.wait_for_arming()
+        assert it.app.prompt.armed is armed
+        await it.press("ctrl+c")
+        assert it.engine.sent == [commands.Interrupt()]
+
+
 async def test_shift_tab_turns_to_the_prompt_with_a_draft_open(tmp_path: Path) -> None:
     async with driven(tmp_path, scenes.asks()) as it:
         await it.press("x", "shift+tab", "n")

@@ -230,6 +230,11 @@ class Prompt(Vertical, can_focus=True):
     # --- keys ----------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
+        if event.key == "ctrl+c" and self.form is not None and not self.is_writing:
+            event.stop()
+            self.burst.end_as_text()
+            self.post_message(self.Answered(self.form, forms.Act(name="cancel")))  # answers nothing
+            return
         if self.form is None or self._is_answered:
             if event.is_printable and event.character:
                 event.stop()
