@@ -211,7 +211,10 @@ def _of_session(config: Config, session: "Session", settings: Settings) -> Confi
         return config
     workspace = Path(first.workspace)
     if not workspace.is_dir():
-        raise UsageError(f"the directory of the session, `{workspace}`, does not exist any more")
+        raise UsageError(
+            f"the directory of the session, `{workspace}`, does not exist any more; "
+            f"bring it back, or read on with `agent-tui sessions show {session.id}`"
+        )
     if settings.layer("cd") == FLAG and workspace != config.workspace:
         raise UsageError(f"session `{session.id}` belongs to `{workspace}`; leave `--cd` out")
     if config.model is None or (settings.layer("model") not in (FLAG, ENVIRONMENT) and first.model):
@@ -231,7 +234,9 @@ def _open_model(
         return _replayed(choice.model)
     from agent_tui.models.router import open_model
 
-    model = open_model(route_to(choice.name, settings), api_key=os.environ.get(choice.api_key_env, ""))
+    variable = choice.api_key_env
+    key = os.environ.get(variable, "")
+    model = open_model(route_to(choice.name, settings), api_key=key, key_name=variable)
     if ahead:
         model.prepare()
     stack.push_async_callback(model.aclose)

@@ -207,10 +207,11 @@ def _entry(index: sqlite3.Connection, place: SessionPlace, known: tuple[object, 
     stamp = _stamp(place.store)
     if known is None or known[0] != stamp:
         facts = _read_facts(place)
-        index.execute(
-            "INSERT OR REPLACE INTO listing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (place.id, stamp, *map(_bound, facts)),
-        )
+        with suppress(sqlite3.OperationalError):  # a full disk: the list is made from the stores
+            index.execute(
+                "INSERT OR REPLACE INTO listing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (place.id, stamp, *map(_bound, facts)),
+            )
     else:
         facts = tuple(_whole(fact) if isinstance(fact, bytes) else fact for fact in known[1:])
     workspace, title, model, created_at, updated_at, turns, damage, unused, more = facts
@@ -251,12 +252,28 @@ def _bound(value: object) -> object:
     return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
 
 
+def _open_to_read(store: Path) -> sqlite3.Connection:
+    """The store; where the file beside it that readers need cannot be made (a full disk, one that is
+    read-only), the store alone, provided that it is whole: nothing lies in its write-ahead log."""
+    opened = sqlite3.connect(store, timeout=2)
+    try:
+        opened.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        log = store.with_name(store.name + "-wal")
+        if log.exists() and log.stat().st_size:
+            opened.close()
+            raise
+        opened.close()
+        return sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+    return opened
+
+
 def _read_facts(place: SessionPlace) -> tuple[object, ...]:
     """Workspace, title, model, created, updated, turns, damage, unused, more."""
     if not place.store.exists():
         return ("", "", "", 0.0, 0.0, 0, "it has no store", _holds_nothing_else(place), "")
     try:
-        with closing(sqlite3.connect(place.store, timeout=2)) as store:
+        with closing(_open_to_read(place.store)) as store:
             store.text_factory = _whole
             store.execute("PRAGMA query_only=ON")
             (unused,) = store.execute(_UNUSED).fetchone()

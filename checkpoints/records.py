@@ -25,6 +25,15 @@ CREATE TABLE IF NOT EXISTS records (
     body TEXT NOT NULL
 );
 """
+_WRITING = (
+    "SQLITE_FULL",
+    "SQLITE_IOERR_WRITE",
+    "SQLITE_IOERR_FSYNC",
+    "SQLITE_IOERR_TRUNCATE",
+    "SQLITE_IOERR_SHMOPEN",
+    "SQLITE_IOERR_SHMSIZE",
+    "SQLITE_IOERR_SHMMAP",
+)
 _NETWORK_FILESYSTEMS = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "afs", "ceph", "glusterfs")
 
 
@@ -72,7 +81,8 @@ class SessionRecords:
             if _is_damage(error):
                 raise DamagedError(f"session store `{path}` is damaged: {error}") from error
             if isinstance(error, aiosqlite.Error | OSError):
-                raise RecordsError(f"session store `{path}` cannot be opened: {error}") from error
+                why = "the disk is full; make room" if is_about_writing(error) else str(error)
+                raise RecordsError(f"session store `{path}` cannot be opened: {why}") from error
             raise
 
     async def append(self, records: Sequence[Record]) -> int:
@@ -156,9 +166,17 @@ async def _check(connection: aiosqlite.Connection, path: Path | None) -> None:
 def _is_damage(error: BaseException) -> bool:
     """SQLite says it with these words (SQLITE_CORRUPT, SQLITE_NOTADB); the code is not always set."""
     text = str(error)
+    if is_about_writing(error):
+        return False
     return isinstance(error, sqlite3.DatabaseError) and any(
         word in text for word in ("malformed", "not a database", "disk I/O error", "file is encrypted")
     )
+
+
+def is_about_writing(error: BaseException) -> bool:
+    """Whether SQLite found no room for a file of its own, such as the one beside a store that it needs even
+    to read it; the content is as it was (sqlite.org/rescode.html)."""
+    return getattr(error, "sqlite_errorname", "") in _WRITING
 
 
 def is_on_network(path: Path) -> bool:

@@ -18,14 +18,22 @@ class SmallDisk:
     """Mounted in a namespace of its own, which ends with the holder; programs are started inside."""
 
     def __init__(self, holder: int, folder: Path) -> None:
-        self._holder = holder
+        self._enter = ["nsenter", "-t", str(holder), "-U", "-m", "--preserve-credentials"]
         self._folder = folder
         self.inside = Path(f"/proc/{holder}/root") / folder.relative_to("/")  # seen from outside
 
     def line(self, program: Program, *argv: str) -> Sequence[str]:
         """What starts the program inside."""
-        enter = ["nsenter", "-t", str(self._holder), "-U", "-m", "--preserve-credentials"]
-        return [*enter, "sh", "-c", ENTER, "sh", str(program.workspace), *command(first=program.first), *argv]
+        return [
+            *self._enter,
+            "sh",
+            "-c",
+            ENTER,
+            "sh",
+            str(program.workspace),
+            *command(first=program.first),
+            *argv,
+        ]
 
     def run(self, program: Program, *argv: str) -> Ran:
         """Run the program inside to its end."""
@@ -49,6 +57,10 @@ class SmallDisk:
                 with suppress(OSError):
                     while True:
                         ballast.write(b"x" * size)
+
+    def mount_again(self, how: str) -> None:
+        """Mount it again, `ro` or `rw`."""
+        subprocess.run([*self._enter, "mount", "-o", f"remount,{how}", str(self._folder)], check=True)
 
     def free(self) -> None:
         """Give it back."""

@@ -1,0 +1,80 @@
+"""Sessions that are resumed where something has changed for the worse: one clear line, and nothing lost."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import project
+from tests.e2e.small_disk import SmallDisk, small_disk
+from tests.model_server.fixture import ModelServer
+from tests.program import Program, Ran, model_flags
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    program = Program.at(tmp_path)
+    project.make(program)
+    return program
+
+
+def told_once(ran: Ran, code: int, *words: str) -> None:
+    """One line on stderr, with all of the words."""
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (code, "", 1), ran
+    assert all(word in ran.err for word in words), ran.err
+
+
+def session_of(state: Path) -> str:
+    return next((state / "sessions").iterdir()).name
+
+
+def test_a_workspace_that_is_gone_is_named_and_the_session_can_be_read(
+    program: Program, model_server: ModelServer
+) -> None:
+    flags = model_flags("chat", model_server.base_url())
+    model_server.script([{"text": "first answer"}, {"text": "second answer"}])
+    assert program.run("exec", *flags, "first message").code == 0
+    session = session_of(program.state)
+    moved = replace(program, workspace=program.workspace.with_name("moved"))
+    program.workspace.rename(moved.workspace)
+    told_once(moved.run("exec", *flags, "--resume", session, "go on"), 2, str(program.workspace), "show")
+    assert "first answer" in moved.run("sessions", "show", session).out
+    moved.workspace.rename(program.workspace)
+    assert program.run("exec", *flags, "--last", "go on").out == "second answer\n"
+    assert b"first message" in model_server.requests[-1].body
+
+
+@pytest.mark.parametrize("how", ["full", "read-only"])
+def test_a_store_that_cannot_be_written_is_told_and_kept(
+    program: Program, model_server: ModelServer, how: str
+) -> None:
+    small = program.home / "small"
+    program = replace(program, extra={"AGENT_TUI_STATE_DIR": str(small)})
+    flags = model_flags("chat", model_server.base_url())
+    model_server.script([{"text": "first answer"}, {"text": "second answer"}])
+    with small_disk(small, "3m") as disk:
+        assert disk.run(program, "exec", *flags, "first message").code == 0
+        session = session_of(disk.inside)
+        spoil(disk, how)
+        words = "No space left" if how == "full" else "Read-only"
+        told_once(disk.run(program, "exec", *flags, "--last", "go on"), 5, words)
+        told_once(disk.run(program, "exec", *flags, "--resume", session, "go on"), 5, words)
+        listed = disk.run(program, "sessions")
+        assert listed.code == 0 and "1 turn  first message" in listed.out, listed
+        mend(disk, how)
+        assert disk.run(program, "exec", *flags, "--last", "go on").out == "second answer\n"
+    assert b"first message" in model_server.requests[-1].body
+
+
+def spoil(disk: SmallDisk, how: str) -> None:
+    if how == "full":
+        disk.fill()
+    else:
+        disk.mount_again("ro")
+
+
+def mend(disk: SmallDisk, how: str) -> None:
+    if how == "full":
+        disk.free()
+    else:
+        disk.mount_again("rw")
