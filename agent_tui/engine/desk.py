@@ -35,7 +35,7 @@ class Desk:
         open_ones = self._session.fold.approvals
         asked = open_ones.get(body.approval_id)
         if asked is None:
-            return "this approval was answered already"
+            return self._not_open(body.approval_id, "this approval was answered already")
         if body.digest != asked.digest:
             return "the question has changed since it was shown"
         if body.decision not in asked.choices:
@@ -64,7 +64,7 @@ class Desk:
         open_ones = self._session.fold.questions
         asked = open_ones.get(body.question_id)
         if not isinstance(asked, QuestionAsked):
-            return "this question was answered already"
+            return self._not_open(body.question_id, "this question was answered already")
         parts: list[Body] = [QuestionAnswered(question_id=body.question_id, text=body.text)]
         if asked.limit is not None and body.text is not None:
             if problem := problem_with(asked.limit, body.text):
@@ -78,5 +78,8 @@ class Desk:
         """Choose for a lost result."""
         asked = self._session.fold.questions.get(body.question_id)
         if not isinstance(asked, LostResultAsked):
-            return "this result is settled already"
+            return self._not_open(body.question_id, "this result is settled already")
         return await recovery.settle(asked.call_id, body.choice)
+
+    def _not_open(self, asked_id: str, answered: str) -> str:
+        return answered if asked_id in self._session.fold.asked_ids else f"no such question: `{asked_id}`"

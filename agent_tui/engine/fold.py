@@ -124,6 +124,7 @@ class Fold:
         self.steps = 0
         self.inputs = 0
         self.asked = 0  # approvals, questions and lost results so far
+        self.asked_ids: set[str] = set()  # of all of them, so that one that was never asked is told apart
         self.task_id = ""
         self.spent = Spent()
         self.costs = Costs()
@@ -336,6 +337,7 @@ class Fold:
         match body:
             case ApprovalAsked():
                 self.asked += 1
+                self.asked_ids.add(body.approval_id)
                 self.approvals[body.approval_id] = body
             case ApprovalDecided():
                 asked = self.approvals.pop(body.approval_id, None)
@@ -345,6 +347,7 @@ class Fold:
                 self.grants = [pair for pair in self.grants if pair[0].approval_id != body.grant_id]
             case QuestionAsked() | LostResultAsked():
                 self.asked += 1
+                self.asked_ids.add(body.question_id)
                 self.questions[body.question_id] = body
             case QuestionAnswered():
                 self.questions.pop(body.question_id, None)

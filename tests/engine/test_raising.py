@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.engine.commands import Answer, Continue, Interrupt, Submit
+from agent_tui.engine.commands import Answer, Continue, Decide, Interrupt, Settle, Submit
 from agent_tui.engine.events import (
     LimitFacts,
     NoticeRaised,
@@ -15,7 +15,7 @@ from agent_tui.engine.events import (
     SettingChanged,
     TurnEnded,
 )
-from agent_tui.engine.types import Budgets, EndReason
+from agent_tui.engine.types import Budgets, Decision, EndReason
 from agent_tui.models.base import ModelInfo
 from context.items import Usage
 from tests.engine.fakes import Engine, calls, engine, text
@@ -87,6 +87,20 @@ async def test_the_first_option_doubles_the_limit_and_it_is_asked_again_there(tm
     assert (ended.reason, ended.exit_code, ended.text) == (EndReason.BUDGET_TURNS, 3, "grace")
     warned = [body.key for body in run.bodies(NoticeRaised) if body.key.startswith("budget.turns")]
     assert warned == ["budget.turns.2", "budget.turns.4"]
+
+
+async def test_an_answer_to_what_was_never_asked_is_told_apart(tmp_path: Path) -> None:
+    async with engine(tmp_path, text("done")) as run:
+        sent = [
+            run.send(Answer(question_id="q9", text="x")),
+            run.send(Decide(approval_id="a9", decision=Decision.ONCE, digest="d")),
+            run.send(Settle(question_id="l9", choice="stop")),
+        ]
+        await run.wait(Refused, count=3)
+    assert run.bodies(Refused) == [
+        Refused(command_id=command, reason=f"no such question: `{name}`")
+        for command, name in zip(sent, ("q9", "a9", "l9"), strict=True)
+    ]
 
 
 @pytest.mark.parametrize("said", ["", "lots", "2", "-5", "$1", "1.5.2"])
