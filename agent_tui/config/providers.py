@@ -56,8 +56,7 @@ def key_variable(route: Route, environ: Mapping[str, str]) -> str:
         return KEY_VARIABLE
     variable = route.api_key_env or KEY_VARIABLE
     if route.needs_key and not environ.get(variable) and not route.has_key_source:
-        provider = route.info.provider
-        raise UsageError(f"model `{route.name}`: no key; export the one of {provider} as `{variable}`")
+        raise UsageError(f"model `{route.name}`: no key; set `{variable}`")
     return variable
 
 

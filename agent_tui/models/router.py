@@ -93,17 +93,20 @@ def sdk_of(api: Api) -> Sdk:
     return "anthropic" if api == "messages" else "openai"
 
 
-def open_model(route: Route, *, api_key: str = "", strict: bool = False) -> RemoteModel:
+def open_model(route: Route, *, api_key: str = "", key_name: str = "", strict: bool = False) -> RemoteModel:
     """The model of a route; connects on its first request, and fetches the key then where none is given
-    and the route says where it is. `strict`: see `RemoteModel`."""
+    and the route says where it is. `key_name` is what a refused key is to be looked for in; `strict`:
+    see `RemoteModel`."""
     key: str | Callable[[], str] = api_key.strip()  # a line end comes along easily
     if not key and route.has_key_source:
         key = partial(find_key, route.api_key_command, route.api_key_keyring)
+        key_name = "api_key_command" if route.api_key_command else "api_key_keyring"
     endpoint = Endpoint(
         sdk=sdk_of(route.api),
         base_url=route.base_url,
         path=_PATHS[route.api],
         api_key=key,
+        key_name=key_name or route.api_key_env,
         headers=route.headers,
     )
     return RemoteModel(

@@ -53,6 +53,7 @@ class Endpoint:
     base_url: str  # empty: the SDK's own
     path: str
     api_key: str | Callable[[], str] = field(default="", repr=False)
+    key_name: str = ""  # the variable or setting it comes from
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
@@ -260,15 +261,16 @@ class Transport:
             body += chunk
             if len(body) >= MAX_REFUSAL_BYTES:
                 break
-        raise TransportError(
-            from_response(
-                response.status_code,
-                bytes(body[:MAX_REFUSAL_BYTES]).decode(response.encoding or "utf-8", "replace").strip(),
-                response.headers,
-                now=time.time(),
-                secrets=self._secrets,
-            )
+        error = from_response(
+            response.status_code,
+            bytes(body[:MAX_REFUSAL_BYTES]).decode(response.encoding or "utf-8", "replace").strip(),
+            response.headers,
+            now=time.time(),
+            secrets=self._secrets,
         )
+        if error.kind is ErrorKind.AUTH and self._endpoint.key_name:
+            error = replace(error, message=f"{error.message}; check the key in `{self._endpoint.key_name}`")
+        raise TransportError(error)
 
     def _silent(self, error: Exception, idle_timeout_s: float) -> ModelError:
         if type(error.__cause__).__name__ == "ConnectTimeout":
@@ -280,7 +282,8 @@ class Transport:
     def _unreachable(self, error: Exception) -> ModelError:
         where = self._endpoint.base_url or "the provider"
         cause = str(error.__cause__ or error) or type(error.__cause__).__name__
-        message = one_line(f"cannot connect to `{where}`: {cause}", self._secrets)
+        what_to_do = "does the server run, and is the address (`--base-url`) right?"
+        message = one_line(f"cannot connect to `{where}`: {cause}; {what_to_do}", self._secrets)
         return ModelError(kind=ErrorKind.CONNECTION, message=message)
 
     def redacted(self, error: ModelError) -> ModelError:

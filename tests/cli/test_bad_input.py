@@ -37,7 +37,7 @@ def one_line(ran: Ran) -> str:
         (("exec", "  "), "exec: the prompt is empty; "),
         (
             ("exec", "-m", EXAMPLE_MODEL, "hi"),
-            f"model `{EXAMPLE_MODEL}`: no key; export the one of openai as `OPENAI_API_KEY`",
+            f"model `{EXAMPLE_MODEL}`: no key; set `OPENAI_API_KEY`",
         ),
         (("exec", "-m", "nobody/x", "hi"), "unknown provider `nobody`; "),
         (("exec", "-m", "compatible/x", "hi"), "provider `compatible` needs an address: "),

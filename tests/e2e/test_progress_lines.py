@@ -38,3 +38,18 @@ def test_a_check_that_never_ran_has_no_exit_code(tmp_path: Path, model_server: M
     model_server.script([{"calls": [check]}, {"text": "done"}])
     ran = run(Program.at(tmp_path), model_server, "-s", "read-only")
     assert "None" not in ran.err
+
+
+def test_a_refused_key_and_a_silent_address_say_what_to_look_at(
+    tmp_path: Path, model_server: ModelServer
+) -> None:
+    program = Program.at(tmp_path, OPENAI_API_KEY="sk-wrong")
+    model_server.script([{"status": 401, "body": {"error": {"message": "bad key"}}}])
+    url = model_server.base_url()
+    ran = program.run("exec", "-m", "openai/scripted", "--base-url", url, "go")
+    assert ran.code == 1
+    assert "bad key; check the key in `OPENAI_API_KEY`" in ran.err
+    ran = program.run(
+        "exec", "-m", "compatible/x", "--base-url", "http://127.0.0.1:9/v1", "--timeout", "1", "go"
+    )
+    assert "does the server run, and is the address (`--base-url`) right?" in ran.err
