@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from agent_tui.engine.events import Body, CallChanged, CallEnded, CallProposed
 from agent_tui.engine.ports import GatedCall, Toolbox
 from agent_tui.engine.types import CallState
-from context.items import CallPart, ToolSchema
+from context.items import CallPart, StopReason, ToolSchema
 from sandbox.policy import Policy
 from tools.types import READS_NOTHING, Arguments, Assessment, Effects, Outcome, OutcomeStatus
 
@@ -67,9 +67,13 @@ def tool_schemas(toolbox: Toolbox) -> tuple[ToolSchema, ...]:
     )
 
 
-def refuse_cut(ready: Prepared) -> Prepared:
-    """A call of a response that was cut at the output limit: never run, whatever it looks like."""
-    text = "Not run: your response was cut at the output limit; send it again in smaller parts"
+def refuse_cut(ready: Prepared, stop: StopReason) -> Prepared:
+    """A call of a response that was cut, at the output limit or by a filter: never run, whatever it
+    looks like."""
+    if stop is StopReason.REFUSAL:
+        text = "Not run: a content filter cut your response; go on another way"
+    else:
+        text = "Not run: your response was cut at the output limit; send it again in smaller parts"
     return replace(ready, assessment=None, answer=Outcome(status=OutcomeStatus.INVALID, text=text))
 
 

@@ -211,8 +211,8 @@ class Responder:
     def _prepare(self, item: ResponseItem) -> list[Prepared]:
         toolbox, policy = self._scope.ports.toolbox, self._scope.ports.gate.policy()
         calls = [prepare_part(toolbox, policy, part) for part in item.calls]
-        if item.stop is StopReason.LENGTH:
-            return [refuse_cut(one) for one in calls]
+        if item.stop in (StopReason.LENGTH, StopReason.REFUSAL):
+            return [refuse_cut(one, item.stop) for one in calls]
         fold = self._session.fold
         blocked = frozenset() if fold.fresh_input else fold.progress.blocked
         return [

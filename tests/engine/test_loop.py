@@ -1,6 +1,9 @@
 import asyncio
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+
+import pytest
 
 from agent_tui.engine.commands import Decide, Interrupt, Submit
 from agent_tui.engine.events import (
@@ -16,7 +19,8 @@ from agent_tui.engine.events import (
     TurnStarted,
 )
 from agent_tui.engine.types import Decision, EndReason
-from agent_tui.models.base import ErrorKind, ModelError, TextDelta
+from agent_tui.models.base import Completed, ErrorKind, ModelError, TextDelta
+from context.items import StopReason
 from tests.engine.fakes import calls, engine, failed, last_results, text
 from tools.types import CallSink, Invocation, Outcome, OutcomeStatus
 
@@ -72,6 +76,19 @@ async def test_an_invalid_call_is_answered_and_never_runs(tmp_path: Path) -> Non
     first, second = last_results(run.model.requests[1])
     assert "not valid JSON" in first and '{"path": "/a' in first
     assert "no tool `no_such_tool`" in second
+
+
+@pytest.mark.parametrize("stop", [StopReason.LENGTH, StopReason.REFUSAL])
+async def test_a_whole_call_of_a_cut_response_never_runs(tmp_path: Path, stop: StopReason) -> None:
+    (whole,) = calls(("run", {"cmd": "rm -r build"}))
+    assert isinstance(whole, Completed)
+    async with engine(tmp_path, [replace(whole, stop=stop)], text("done")) as run:
+        run.send(Submit(text="go"))
+        ended = await run.wait(TurnEnded)
+    assert run.toolbox.ran == []
+    assert isinstance(ended, TurnEnded) and ended.reason is EndReason.COMPLETED
+    (result,) = last_results(run.model.requests[-1])
+    assert result.startswith("Not run: ")
 
 
 async def test_repeated_provider_ids_stay_apart(tmp_path: Path) -> None:
