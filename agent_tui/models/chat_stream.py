@@ -10,7 +10,7 @@ from typing import Any
 from agent_tui.models import wire
 from agent_tui.models.base import Completed, ReasoningDelta, StreamPart, TextDelta
 from agent_tui.models.collect import CallCollector, TextFlow, ThinkTags, mend
-from agent_tui.models.remote import StreamReportedError
+from agent_tui.models.remote import MalformedError, StreamReportedError
 from agent_tui.models.usage import estimated_usage, number
 from context.items import ModelOrigin, Part, ReasoningPart, StopReason, TextPart, Usage
 
@@ -57,9 +57,8 @@ class ChatReader:
             raise StreamReportedError(data)
         self._response_id = self._response_id or str(data.get("id") or "")
         self._note_usage(data)
-        choices = data.get("choices")
-        for choice in choices if isinstance(choices, list) else ():
-            if isinstance(choice, dict) and not choice.get("index"):
+        for choice in _choices_of(data):
+            if not choice.get("index"):
                 yield from self._choice(choice)
 
     def whole(self, document: dict[str, Any]) -> Iterator[StreamPart]:
@@ -165,6 +164,15 @@ class ChatReader:
             cache_write_tokens=number(into.get("cache_write_tokens")),
             reasoning_tokens=number(out.get("reasoning_tokens")),
         )
+
+
+def _choices_of(data: dict[str, Any]) -> list[dict[str, Any]]:
+    choices = data.get("choices")
+    if choices is None:
+        return []
+    if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
+        raise MalformedError(f"`choices` is no list of objects: `{str(choices)[:80]}`")
+    return choices
 
 
 def _reasoning_of(delta: dict[str, Any]) -> str:

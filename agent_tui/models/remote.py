@@ -31,7 +31,8 @@ class Built:
 
 
 class ResponseReader(Protocol):
-    """Reads one response of a dialect. Raises `StreamReportedError` where the server reports a failure."""
+    """Reads one response of a dialect. Raises `StreamReportedError` where the server reports a failure,
+    `MalformedError` where it cannot be read."""
 
     def read(self, name: str, data: dict[str, Any]) -> Iterator[StreamPart]:
         """Parts of one event; `name` is the event's, `data` its object."""
@@ -129,7 +130,7 @@ class RemoteModel:
             error = from_response(None, failure.body, now=time.time())
             yield Failed(error=self._transport.redacted(error))
             return
-        except (StreamTooLongError, _MalformedError) as failure:
+        except (StreamTooLongError, MalformedError) as failure:
             message = f"the response cannot be read: {failure}"
             error = ModelError(kind=ErrorKind.MALFORMED, message=message)
             yield Failed(error=self._transport.redacted(error))
@@ -148,8 +149,8 @@ class RemoteModel:
         await self._transport.aclose()
 
 
-class _MalformedError(ValueError):
-    """An event that is no JSON object."""
+class MalformedError(ValueError):
+    """What came is no JSON object, or not of the shape that its API gives."""
 
 
 async def _parts(chunks: AsyncIterator[bytes], reader: ResponseReader) -> AsyncGenerator[StreamPart, None]:
@@ -177,7 +178,7 @@ async def _parts(chunks: AsyncIterator[bytes], reader: ResponseReader) -> AsyncG
         try:
             for part in _event_parts(event, reader):
                 yield part
-        except _MalformedError:
+        except MalformedError:
             return  # the connection ended inside an event: a cut, which the caller sees
 
 
@@ -192,9 +193,9 @@ def _object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _MalformedError(f"`{text[:80]}` is not JSON") from error
+        raise MalformedError(f"`{text[:80]}` is not JSON") from error
     if not isinstance(value, dict):
-        raise _MalformedError(f"`{text[:80]}` is not an object")
+        raise MalformedError(f"`{text[:80]}` is not an object")
     return value
 
 

@@ -129,6 +129,8 @@ EXPECTED: dict[str, dict[str, Any]] = {
     "chat/split_surrogates": {"text": "a😀b", "stop": "end"},
     "chat/whole_document": {"parts": ["whole", ("a", "t", "{}")], "stop": "calls", "usage": (5, 1, 0)},
     "chat/whole_error": {"failed": "unavailable"},
+    "chat/whole_of_another_shape": {"failed": "malformed"},
+    "chat/choices_of_another_shape": {"failed": "malformed"},
     "chat/second_choice_is_ignored": {"text": "yes"},
     "chat/eos_finish": {"text": "yes", "stop": "end"},
     "responses/plain": {"text": "Hello", "parts": ["Hello"], "stop": "end", "usage": (9, 2, 4)},
