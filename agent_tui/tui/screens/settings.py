@@ -88,7 +88,7 @@ def context_rows(data: Any) -> list[tuple[str, str, str]]:
     parts = [(words, data[part]) for part, words in _PARTS.items() if data[part]]
     rows = [(words, f"{tokens:,}", f"{tokens * 100 / total:.0f} %") for words, tokens in parts]
     whole = f"{data['percent']} % of {data['window']:,}"
-    return [*rows, ("together", f"{data['total']:,}", whole), ("compacted from", f"{data['limit']:,}", "")]
+    return [*rows, ("together", f"{data['total']:,}", whole), ("compaction from", f"{data['limit']:,}", "")]
 
 
 def cost_rows(data: Any) -> list[tuple[str, str, str]]:
