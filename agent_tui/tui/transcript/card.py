@@ -174,9 +174,12 @@ def _output(call: Call, expanded: bool, look: Look) -> list[Line]:
     if not shown or not lines:
         return []
     tail = lines[-shown:]
+    hidden = total - len(tail)
+    if not expanded:
+        tail = [text for text in tail if text.strip()]
     rows: list[Line] = []
-    if total > len(tail) and (expanded or call.state != "succeeded"):
-        text = f"{look.glyphs.earlier} {words.count(total - len(tail), 'earlier line')}"
+    if hidden and (expanded or call.state != "succeeded" or call.by_person):
+        text = f"{look.glyphs.earlier} {words.count(hidden, 'earlier line')}"
         rows.append((Span("  "), Span(text, "muted")))
     bar = (Span("  "), Span(look.glyphs.output + " ", "rule"))
     for text in tail:
