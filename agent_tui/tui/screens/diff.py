@@ -40,7 +40,8 @@ class DiffView(View):
 
     async def load(self) -> None:
         try:
-            self._files = diff.parse(str(await self.agent.link.ask(Subject.DIFF, **self._args)))
+            files = diff.parse(str(await self.agent.link.ask(Subject.DIFF, **self._args)))
+            self._files = sorted(files, key=lambda file: not file.rows)  # binaries behind what can be read
         except RefusedError as error:
             self._files, self._failure = [], str(error)
         self.draw()

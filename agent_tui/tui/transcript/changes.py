@@ -41,15 +41,23 @@ def change_spans(change: FileChange, role: str = "text", *, with_counts: bool = 
 def joined(
     changes: Sequence[FileChange], separator: str, role: str = "text", named: int = NAMED
 ) -> list[Span]:
-    """The first `named` changes, then `+ n more`."""
+    """The first `named` changes of text, then `+ n more`; binaries are counted where there is text."""
+    lead = [change for change in changes if not is_binary(change)] or list(changes)
     spans: list[Span] = []
-    for change in changes[:named]:
+    for change in lead[:named]:
         if spans:
             spans.append(Span(separator, "muted"))
         spans += change_spans(change, role)
-    if len(changes) > named:
-        spans.append(Span(f"{separator}+ {len(changes) - named} more", "muted"))
+    if len(lead) > named:
+        spans.append(Span(f"{separator}+ {len(lead) - named} more", "muted"))
+    if len(changes) > len(lead):
+        spans.append(Span(f"{separator}+ {len(changes) - len(lead)} binary", "muted"))
     return spans
+
+
+def is_binary(change: FileChange) -> bool:
+    """Whether it was no text, as what a compiler leaves behind."""
+    return change.added is None and change.removed is None and change.detail.startswith("binary")
 
 
 def files(changes: Sequence[FileChange]) -> str:
