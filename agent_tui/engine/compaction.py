@@ -83,7 +83,7 @@ class Compactor:
         """`/compact`: an epoch now, whatever the guard says; a refusal when nothing can be hidden."""
         given = EpochInput(facts={}, window=window_of(self._scope), focus=focus)
         done = await self._run("you asked for it", given)
-        return "" if done else "nothing can be hidden or shortened yet"
+        return "" if done else "nothing to compact: the view is small, and its newest part stays"
 
     def is_too_big_for(self, window: Window) -> bool:
         """Whether the view has to shrink before a model with this window goes on."""

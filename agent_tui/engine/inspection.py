@@ -49,7 +49,10 @@ async def _diff(scope: Scope, args: Mapping[str, str]) -> str:
     turn = scope.session.fold.tasks
     inside = [one for one in taken if args.get("session") or one.cause.turn == turn]
     if not inside:
-        raise InspectionError("there is no checkpoint to compare with")
+        part = "session" if args.get("session") else "turn"
+        raise InspectionError(
+            f"no checkpoint was taken in this {part} yet, so there is nothing to compare with"
+        )
     return await checkpointer.diff(inside[0].id)
 
 
