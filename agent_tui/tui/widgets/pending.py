@@ -21,18 +21,16 @@ def lines(
         return [(Span(own_words(f"  {len(entries)} pending · Alt+Up", glyphs), "muted"),)]
     first = max((selected or 0) - ROWS + 1, 0)
     shown = entries[first : first + ROWS]
-    rows = [
-        _row(entry, entries, width, glyphs, index + first == selected) for index, entry in enumerate(shown)
-    ]
+    rows = [_row(entry, state, width, glyphs, index + first == selected) for index, entry in enumerate(shown)]
     if len(entries) > len(shown):
         rows.append((Span(f"  + {len(entries) - len(shown)} more", "muted"),))
     return rows
 
 
-def _row(entry: Pending, entries: list[Pending], width: int, glyphs: Glyphs, selected: bool) -> Line:
+def _row(entry: Pending, state: State, width: int, glyphs: Glyphs, selected: bool) -> Line:
     steer = entry.kind is not InputKind.QUEUE
     glyph, word = (glyphs.steer, "steer") if steer else (glyphs.queue, "queue")
-    right = (Span(_when(entry, entries), "muted"),)
+    right = (Span(_when(entry, state), "muted"),)
     lead = (
         Span("> " if selected else "  ", "accent"),
         Span(f"{glyph} ", "accent"),
@@ -51,10 +49,10 @@ def _short(text: str) -> str:
     return one_line(text)
 
 
-def _when(entry: Pending, entries: list[Pending]) -> str:
+def _when(entry: Pending, state: State) -> str:
     if entry.now:
         return "now"
     if entry.kind is not InputKind.QUEUE:
-        return "after this call"
-    queued = [each for each in entries if each.kind is InputKind.QUEUE]
+        return "after this call" if state.running else "after this answer"
+    queued = [each for each in state.pending if each.kind is InputKind.QUEUE]
     return "next turn" if queued and queued[0] is entry else "turn after"
