@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from agent_tui.engine import commands
 from agent_tui.engine.commands import Set, Subject
 from agent_tui.engine.types import InputKind
+from agent_tui.safe_text import one_line
 from agent_tui.tui import palette
 from agent_tui.tui.transcript import blocks, render
 from agent_tui.tui.transcript.lines import plain
@@ -45,7 +46,7 @@ def run(app: "AgentApp", text: str) -> bool:
     if not text.startswith("/"):
         return False
     name, _, argument = text[1:].strip().partition(" ")
-    item = next((each for each in TABLE if each.name == name), None)
+    item = next((each for each in TABLE if each.name == ALIASES.get(name, name)), None)
     if item is None:
         if not name.replace("-", "").isalpha():
             return False
@@ -75,6 +76,12 @@ def _set(key: str, usage: str) -> Callable[["AgentApp", str], None]:
             notice(app, usage)
 
     return act
+
+
+def _rename(app: "AgentApp", argument: str) -> None:
+    _set("title", "/rename TITLE")(app, argument)
+    if argument:
+        app.say(f"named `{one_line(argument)}`", 4.0)
 
 
 def _approvals(app: "AgentApp", argument: str) -> None:
@@ -216,6 +223,8 @@ def _mouse(app: "AgentApp", argument: str) -> None:
     app.acts.do("mouse")
 
 
+ALIASES = {"sessions": "resume"}  # words of the command line and of `--plain`
+
 TABLE: list[Slash] = [
     Slash(
         name="approvals",
@@ -279,7 +288,7 @@ TABLE: list[Slash] = [
     Slash(name="queue", argument="TEXT", help="a message for the next turn", run=_queue),
     Slash(name="quit", help="leave; the session is kept", run=lambda app, _: app.acts.quit()),
     Slash(name="redo", help="take the last rollback back", run=_redo, anytime=False),
-    Slash(name="rename", argument="TITLE", help="name this session", run=_set("title", "/rename TITLE")),
+    Slash(name="rename", argument="TITLE", help="name this session", run=_rename),
     Slash(name="resume", help="another session", run=lambda app, _: app.views.sessions(), anytime=False),
     Slash(
         name="rewind",
