@@ -7,6 +7,7 @@ state is in the session; what a step needs of others lies in its own module.
 import asyncio
 import traceback
 from contextlib import suppress
+from pathlib import Path
 
 from agent_tui.engine.asking import ask_question
 from agent_tui.engine.batch import answer_all, run_batch
@@ -93,9 +94,20 @@ class Turn:
             self._error = str(error)
             return EndReason.STATE_UNWRITABLE
         except Exception as error:
+            if (kept := self._unkept(error)) is not None:
+                self._error = kept
+                return EndReason.STATE_UNWRITABLE
             self._error = f"{type(error).__name__}: {error}"
             self._keep_traceback()
             return EndReason.INTERNAL_ERROR
+
+    def _unkept(self, error: Exception) -> str | None:
+        """What could not be kept beside the session's output, as when its directory was removed under it."""
+        if not isinstance(error, OSError) or not isinstance(error.filename, str):
+            return None
+        if not Path(error.filename).is_relative_to(self._scope.artifacts):
+            return None
+        return f"`{error.filename}` cannot be written: {error.strerror}"
 
     def _keep_traceback(self) -> None:
         """Where it went wrong, beside the output of the session, for whoever looks into it."""

@@ -89,3 +89,19 @@ async def test_a_process_that_cannot_store_its_end_says_so_and_ends(tmp_path: Pa
         results = [item.text for item in again.session.fold.log if isinstance(item, ResultItem)]
     assert results[0].startswith("Outcome unknown") and len(results) == 2
     assert [arguments["cmd"] for _, arguments in again.toolbox.ran] == ["two"]
+
+
+async def test_a_state_directory_that_is_gone_is_no_internal_error(tmp_path: Path) -> None:
+    missing = tmp_path / "gone" / "versions.jsonl"
+
+    async def fail(invocation: Invocation, sink: CallSink) -> Outcome:
+        missing.open("a")
+        raise AssertionError("it was written")
+
+    async with engine(tmp_path, calls(("exec_command", {"cmd": "a"})), text("done")) as run:
+        run.toolbox.behaviour["exec_command"] = fail
+        run.send(Submit(text="go"))
+        ended = await run.wait(TurnEnded)
+    assert isinstance(ended, TurnEnded)
+    assert (ended.reason, ended.exit_code) == (EndReason.STATE_UNWRITABLE, 5)
+    assert ended.error == f"`{missing}` cannot be written: No such file or directory"
