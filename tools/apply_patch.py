@@ -208,7 +208,12 @@ def _check_allowed(changes: "Sequence[Change]", policy: Policy) -> None:
 
 
 def _check_writable(changes: "Sequence[Change]", policy: Policy) -> None:
-    """Directories that this user may not write; known before anything is asked or staged."""
+    """Directories that this user may not write; known before anything is asked or staged.
+
+    A workspace that was removed or renamed is not made anew at its old place.
+    """
+    if not policy.workspace.is_dir():
+        raise PatchError(f"the workspace `{policy.workspace}` is gone, it was removed or renamed")
     for change in changes:
         for path in filter(None, (change.path, change.moved_from)):
             there = next(above for above in path.parents if os.path.lexists(above))

@@ -77,6 +77,14 @@ async def test_start_and_end_of_a_file_stay_as_they_are(room: Room, data: bytes)
     assert path.read_bytes() == data.replace(b"x", b"Q")
 
 
+async def test_a_workspace_that_was_renamed_is_not_made_anew(room: Room) -> None:
+    text = patch("*** Add File: new.txt", "+x")
+    room.workspace.rename(room.base / "moved")
+    assert "is gone" in await refused(room, text)
+    assert not room.workspace.exists()
+    assert list((room.base / "moved").iterdir()) == []
+
+
 async def test_the_last_line_can_be_changed_with_and_without_its_end(room: Room) -> None:
     path = room.write("f.txt", b"x\ny")
     await applied(room, update("f.txt", "@@", " x", "-y", "+Y", "+z"))
