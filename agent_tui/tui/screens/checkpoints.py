@@ -86,7 +86,9 @@ class CheckpointsView(ListView[Checkpoint]):
             self.failure, data = str(error), []
         self._all = [decode(Checkpoint, each) for each in data][::-1]
         shown = [each for each in self._all if each.cause.phase in _SHOWN]
-        self.set_items(shown, at=len(shown) - 1)
+        back = (each.cause.phase is Phase.BEFORE_ROLLBACK for each in reversed(shown))
+        after = next((count for count, is_undo in enumerate(back) if not is_undo), 0)  # `/redo` is for those
+        self.set_items(shown, at=len(shown) - 1 - after)
 
     def title_words(self) -> tuple[str, str]:
         count = words.count(len(self.items), "point")
@@ -156,8 +158,11 @@ class CheckpointsView(ListView[Checkpoint]):
             rows.append((Span("  conversation: ", "muted"), Span(conversation)))
         return [clip(row, look.width, look.glyphs.more) for row in rows]
 
+    def _count_hidden(self, item: Checkpoint) -> int | None:
+        return self.agent.feed.items_after(item.id, self.agent.transcript.blocks)
+
     def _hidden(self, item: Checkpoint) -> str:
-        hidden = self.agent.feed.items_after(item.id, self.agent.transcript.blocks)
+        hidden = self._count_hidden(item)
         if hidden is None:
             return ""
         text = f"{words.count(hidden, 'item')} would be hidden"
@@ -170,7 +175,9 @@ class CheckpointsView(ListView[Checkpoint]):
         mode = modes.get(character) or modes.get(key)
         if item is None:
             return False
-        if mode:
+        if mode == "conversation" and self._count_hidden(item) == 0:
+            self.say("nothing of the conversation came after this point")
+        elif mode:
             self.agent.views.rollback(item.id, mode)
         elif character == "d":
             self.agent.views.diff(f"since {item.id}", {"checkpoint": item.id}, before=item.id, after="now")
