@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_tui.tui import multiplexer, slash
+from agent_tui.tui import multiplexer, slash, told
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
@@ -45,7 +45,8 @@ class Outside:
     async def look_at_multiplexer(self) -> None:
         """Say what tmux keeps from us, and which of its settings gives it."""
         if os.environ.get("TMUX") and not self._app.is_headless:
-            for text in multiplexer.notices(await multiplexer.ask()):
+            state_dir = None if self._app.config.ephemeral else self._app.config.state_dir
+            for text in told.news(state_dir, multiplexer.notices(await multiplexer.ask())):
                 slash.notice(self._app, text)
 
     def doctor(self) -> None:

@@ -1,0 +1,23 @@
+"""Which notices of this terminal were told before: once is enough, on this machine."""
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+
+FILE = "told"
+MAX_BYTES = 64_000  # what is longer was not written here
+
+
+def news(state_dir: Path | None, texts: Sequence[str]) -> list[str]:
+    """Those not told before, noted as told; all of them where nothing is kept or it cannot be read."""
+    if state_dir is None or not texts:
+        return list(texts)
+    file = state_dir / FILE
+    known: set[str] = set()
+    with contextlib.suppress(OSError), file.open("rb") as stream:
+        known = set(stream.read(MAX_BYTES).decode(errors="replace").splitlines())
+    new = [text for text in texts if text not in known]
+    if new:
+        with contextlib.suppress(OSError), file.open("a", encoding="utf-8") as out:
+            out.writelines(f"{text}\n" for text in new)
+    return new
