@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
 
 ROWS = 8
+NAME_COLUMNS = 18  # of a command in the list, at least
 KEYS = frozenset({"up", "down", "tab", "enter", "escape"})
 FRESH_S = 10.0  # a file listing older than this is asked for again
 
@@ -147,7 +148,8 @@ class Completing:
         app.editor.list_keys = KEYS if self._found else frozenset()
         first = max(self._at - ROWS + 1, 0)
         shown = self._found[first : first + ROWS]
-        rows = [self._row(item, index + first == self._at) for index, item in enumerate(shown)]
+        column = max([NAME_COLUMNS, *(len(item.shown) for item in shown if item.note)])
+        rows = [self._row(item, index + first == self._at, column) for index, item in enumerate(shown)]
         if self._missing:
             rows = [clip([Span("  "), *untrusted(self._missing, "muted")], app.size.width, app.glyphs.more)]
         app.list.show(rows)
@@ -173,10 +175,10 @@ class Completing:
                 runs.append(Span(char, role))
         return [span for run in runs for span in untrusted(run.text, run.role, strict=True)]
 
-    def _row(self, item: Entry, selected: bool) -> Line:
+    def _row(self, item: Entry, selected: bool, column: int) -> Line:
         width = self._app.size.width
         right = (Span(item.right, "muted"),) if item.right else ()
-        shown = f"{item.shown:<18} " if item.note else item.shown
+        shown = f"{item.shown:<{column}} " if item.note else item.shown
         names = untrusted(shown, "strong", strict=True) if item.note else self._matched(shown)
         left = (Span("> " if selected else "  ", "accent"), *names, Span(item.note))
         return with_right(clip(left, width - width_of(right) - 1, self._app.glyphs.more), right, width)

@@ -2,6 +2,8 @@ from pathlib import Path
 
 from agent_tui.engine import commands, events
 from agent_tui.engine.types import InputKind
+from checkpoints.types import Cause, Checkpoint, Phase
+from context.codec import encode
 from tests.tui import scenes
 from tests.tui.driving import driven
 
@@ -24,3 +26,35 @@ async def test_a_steer_says_what_it_waits_for(tmp_path: Path) -> None:
     steer = events.InputAccepted(input_id="i9", kind=InputKind.STEER, text="less")
     async with driven(tmp_path, [*scenes.message("go"), *scenes.turn(), *scenes.step(1), steer]) as it:
         assert "after this answer" in it.screen
+
+
+async def test_the_menu_keeps_its_columns_beside_a_long_usage(tmp_path: Path) -> None:
+    async with driven(tmp_path) as it:
+        await it.type("/co")
+        rows = [row for row in it.screen.split("\n") if row.endswith(("now", "when idle")) and "/co" in row]
+        helps = ("make the view", "what fills", "copy the last", "tokens")
+        assert len({row.index(help) for row, help in zip(rows, helps, strict=True)}) == 1
+
+
+async def test_help_says_how_much_is_below(tmp_path: Path) -> None:
+    async with driven(tmp_path) as it:
+        await it.press("f1", "2")
+        assert "more lines" in it.screen
+        await it.press("end")
+        assert "more line" not in it.screen
+
+
+async def test_a_point_after_which_nothing_was_said_hides_nothing(tmp_path: Path) -> None:
+    cause = Cause(phase=Phase.BEFORE_ROLLBACK, session="7f3a", summary="rename")
+    checkpoint = Checkpoint(id="7f3a/1", session="7f3a", seq=1, created_at=9.0, cause=cause, tree="t")
+
+    def answer(body: commands.CommandBody) -> list[events.Body]:
+        if isinstance(body, commands.Inspect) and body.subject is commands.Subject.CHECKPOINTS:
+            return [events.Inspected(command_id="", data=[encode(checkpoint)])]
+        return []
+
+    play = [*scenes.message("rename"), events.CheckpointTaken(checkpoint=checkpoint)]
+    async with driven(tmp_path, play, on=answer) as it:
+        await it.act("/rollback")
+        await it.press("c")
+        assert "nothing of the conversation came after this point" in it.screen

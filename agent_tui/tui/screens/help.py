@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from agent_tui.tui import slash
+from agent_tui.tui import slash, words
 from agent_tui.tui.keymap import PREFIX
 from agent_tui.tui.screens.view import View
 from agent_tui.tui.transcript.lines import BLANK, Line, Span, line, width_of, wrap
@@ -46,11 +46,16 @@ class HelpView(View):
     """Three pages: keys, commands, glyphs."""
 
     keys_first = "Shift+Enter and Ctrl+Enter work where the terminal sends them"
-    keys_second = "/ find · 1 2 3 switch · Esc close"
 
     def __init__(self, agent: "AgentApp") -> None:
         super().__init__(agent)
         self.page = 1
+
+    @property
+    def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
+        below = len(self.body.lines) - self.body.top - self.body.size.height
+        more = f"Space {words.count(below, 'more line')} · " if below > 0 else ""
+        return f"{more}/ find · 1 2 3 switch · Esc close"
 
     def title_words(self) -> tuple[str, str]:
         return "help", "1 keys · 2 commands · 3 glyphs"
@@ -60,7 +65,7 @@ class HelpView(View):
             return _commands(look)
         if self.page == 3:
             return [
-                (Span(f"  {getattr(look.glyphs, name):<4}", "accent"), Span(words)) for name, words in _GLYPHS
+                (Span(f"  {getattr(look.glyphs, name):<4}", "accent"), Span(said)) for name, said in _GLYPHS
             ]
         return [*_keys(look), *self._changed()]
 
@@ -98,7 +103,7 @@ def _keys(look: Look) -> list[Line]:
 def _group(title: str, entries: Sequence[tuple[str, str]], *, wide: bool = False) -> list[Line]:
     room = 7 if wide else 12
     rows: list[Line] = [line(Span("  " + title, "strong"))]
-    rows += [line(Span(f"  {key:<{room}} ", "accent"), Span(words)) for key, words in entries]
+    rows += [line(Span(f"  {key:<{room}} ", "accent"), Span(said)) for key, said in entries]
     return rows
 
 
