@@ -35,15 +35,25 @@ def _values() -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for name in ("", *COMMANDS):
         for action in build(name)._actions:
-            option = find((action.dest.removeprefix("setting_"),))
+            is_setting = action.dest.startswith("setting_")
+            option = find((action.dest.removeprefix("setting_"),)) if is_setting else None
             values = tuple(map(str, action.choices or (option.choices if option else ())))
             found |= {flag: values for flag in action.option_strings if values}
     return found
 
 
+def _free() -> list[str]:
+    """The flags whose value can be anything, such as a file."""
+    from agent_tui.cli.parser import COMMANDS, build
+
+    actions = [action for name in ("", *COMMANDS) for action in build(name)._actions if action.nargs != 0]
+    return sorted({flag for action in actions for flag in action.option_strings} - _values().keys())
+
+
 def _bash() -> str:
     offer = 'COMPREPLY=($(compgen -W "{}" -- "${{COMP_WORDS[COMP_CWORD]}}")); return ;;'
-    values = "".join(f"    {flag}) {offer.format(' '.join(words))}\n" for flag, words in _values().items())
+    values = f"    {'|'.join(_free())}) COMPREPLY=(); return ;;\n"  # files then
+    values += "".join(f"    {flag}) {offer.format(' '.join(words))}\n" for flag, words in _values().items())
     cases = "".join(f'    {name}) words="{" ".join(words)}" ;;\n' for name, words in _words().items() if name)
     return f"""\
 _agent_tui() {{
@@ -63,7 +73,8 @@ complete -o default -F _agent_tui agent-tui
 
 
 def _zsh() -> str:
-    values = "".join(
+    values = f"    {'|'.join(_free())}) _files; return ;;\n"
+    values += "".join(
         f"    {flag}) compadd -- {' '.join(words)}; return ;;\n" for flag, words in _values().items()
     )
     cases = "".join(
@@ -96,7 +107,8 @@ def _fish() -> str:
     lines = ["complete -c agent-tui -e"]
     for name, spec in COMMANDS.items():
         lines.append(f"complete -c agent-tui -n __fish_use_subcommand -f -a {name} -d '{spec.summary}'")
-    values = {flag: f" -x -a '{' '.join(words)}'" for flag, words in _values().items()}
+    values = dict.fromkeys(_free(), " -r")
+    values |= {flag: f" -x -a '{' '.join(words)}'" for flag, words in _values().items()}
     for name, words in _words().items():
         where = f"'__fish_seen_subcommand_from {name}'" if name else "__fish_use_subcommand"
         for word in words:

@@ -212,6 +212,8 @@ def test_bash_completes_commands_and_flags(program: Program) -> None:
     assert offered("agent-tui", "exec", "--sandbox", "w") == ["workspace-write"]
     assert offered("agent-tui", "sessions", "ex") == ["export"]
     assert offered("agent-tui", "sessions", "export", "--format", "") == ["jsonl", "markdown", "replay"]
+    assert offered("agent-tui", "exec", "-o", "") == []  # so that the shell completes files
+    assert offered("agent-tui", "sessions", "export", "--output", "") == []
 
 
 def test_a_closed_pipe_ends_quietly(program: Program) -> None:
