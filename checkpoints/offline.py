@@ -65,7 +65,9 @@ def opened(
     try:
         newest = core.main.catalog.last_turn(home.below)
         if not checkpoint_id and newest is None:
-            raise NotThereError("no turn has begun here yet; `agent-tui checkpoints list` shows all")
+            raise NotThereError(
+                "no checkpoint of a turn is kept here; `agent-tui checkpoints list` shows all"
+            )
         yield core, core.main.resolve(checkpoint_id or (newest.id if newest else ""))
     finally:
         core.close()

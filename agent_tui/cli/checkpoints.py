@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -25,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", nargs="?", choices=ACTIONS, default="list")
     parser.add_argument("ids", nargs="*", metavar="ID", help="a checkpoint, such as `7f3a/12`")
     parser.add_argument("--days", type=float, metavar="N", help="prune: keep sessions of the last N days")
+    parser.add_argument("--yes", action="store_true", help="prune: do not ask")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
 
 
@@ -39,13 +41,16 @@ def run(arguments: argparse.Namespace) -> int:
     _check_ids(arguments.action, arguments.ids)
     if arguments.days is not None and arguments.action != "prune":
         raise UsageError(f"checkpoints {arguments.action}: `--days` is for `prune`")
+    if arguments.yes and arguments.action != "prune":
+        raise UsageError(f"checkpoints {arguments.action}: `--yes` is for `prune`")
     match arguments.action:
         case "show":
             _show(settings.workspace, folder, arguments.ids[0], as_json=arguments.json)
         case "diff":
             _diff(settings.workspace, folder, arguments.ids, as_json=arguments.json)
         case "prune":
-            _prune(settings.workspace, folder, arguments.days, as_json=arguments.json)
+            if arguments.yes or arguments.json or _may_prune(arguments.days):
+                _prune(settings.workspace, folder, arguments.days, as_json=arguments.json)
         case _:
             _list(settings.workspace, folder, as_json=arguments.json)
     return 0
@@ -198,6 +203,15 @@ def _diff(workspace: Path, state_dir: Path, ids: Sequence[str], *, as_json: bool
         print(printable(text, keep="\n\t"), end="")
 
 
+def _may_prune(days: float | None) -> bool:
+    """A person is asked before more goes than goes by itself; a script means what it says."""
+    if days is None or days < 0 or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return True
+    print(f"What is older than {days:g} days cannot be rolled back after this; sessions stay readable.")
+    print("drop these checkpoints? [y/N] ", end="", flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def _prune(workspace: Path, state_dir: Path, days: float | None, *, as_json: bool) -> None:
     from checkpoints.coverage import size_text
     from checkpoints.offline import pruned
@@ -216,8 +230,8 @@ def _prune(workspace: Path, state_dir: Path, days: float | None, *, as_json: boo
         return
     rest = "" if done.finished else "; the rest is left for the next time"
     print(
-        f"{_count(len(done.sessions), 'session')} and {_count(done.checkpoints, 'checkpoint')} dropped, "
-        f"{size_text(done.freed_bytes)} freed, {size_text(size)} kept{rest}"
+        f"{_count(done.checkpoints, 'checkpoint')} of {_count(len(done.sessions), 'session')} dropped, "
+        f"{size_text(done.freed_bytes)} freed, {size_text(size)} kept; the sessions stay{rest}"
     )
 
 

@@ -11,6 +11,7 @@ from checkpoints.gitprocess import find_git
 from checkpoints.types import Phase
 from tests.checkpoints.sessions import Session
 from tests.checkpoints.trees import manifest
+from tests.cli.terminal import Terminal
 from tests.program import Program
 
 SUMMARY = "sed -i s/1/X/ a.txt"
@@ -210,8 +211,18 @@ def test_prune_drops_what_is_old(program: Program, session: Session) -> None:
     session.close()
     ran = program.run("checkpoints", "prune", "--days", "0")
     assert ran.code == 0
-    assert ran.out.startswith("1 session and 3 checkpoints dropped")
+    assert ran.out.startswith("3 checkpoints of 1 session dropped")
+    assert ran.out.endswith("; the sessions stay\n")
     assert program.run("checkpoints").out.startswith("no checkpoints here yet")
+
+
+def test_a_person_is_asked_before_undo_is_dropped(program: Program, session: Session) -> None:
+    session.close()
+    with Terminal(program, "checkpoints", "prune", "--days", "0") as terminal:
+        terminal.expect("drop these checkpoints? [y/N] ")
+        terminal.type("\r")
+        assert terminal.end() == 0
+    assert not program.run("checkpoints").out.startswith("no checkpoints here yet")
 
 
 def test_names_from_the_workspace_cannot_steer_the_terminal(program: Program, session: Session) -> None:
