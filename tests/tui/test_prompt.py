@@ -271,3 +271,13 @@ async def test_enter_right_behind_typed_text_neither_answers_nor_sends(tmp_path:
         await it.feed(b"y\r")
         assert it.engine.sent == []
         assert it.app.editor.text == "y"
+
+
+async def test_why_says_nothing_twice_and_a_rule_in_words(tmp_path: Path) -> None:
+    why = "not a known safe command"
+    play = scenes.approval(why=why, rule_allows="`make` in ~/src\n`make test` in ~/src")
+    async with driven(tmp_path, [*scenes.turn(), *play]) as it:
+        await it.wait_for_arming()
+        await it.press("?")
+        assert it.screen.count(why) == 1
+        assert "would allow `make` in ~/src; `make test` in ~/src" in it.screen

@@ -146,11 +146,14 @@ class ApprovalForm:
 
     def _explanation(self, look: Look) -> list[Line]:
         event = self.event
-        rows = fact("because", untrusted(event.assessment.reason), look)
+        rows: list[Line] = []
+        if event.assessment.reason.casefold() not in event.why.casefold():
+            rows += fact("because", untrusted(event.assessment.reason), look)
         if event.session_key:
             rows += fact("session", untrusted(event.session_key, strict=True), look)
         if event.rule:
-            rows += fact("rule", untrusted(f"{event.rule}: {event.rule_allows}", strict=True), look)
+            allowed = "; ".join(event.rule_allows.split("\n")) or event.rule
+            rows += fact("rule", untrusted(f"would allow {allowed}", strict=True), look)
         return rows
 
     def choices(self) -> list[Choice]:
