@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, NoReturn
@@ -53,6 +54,10 @@ COMMANDS: dict[str, CommandSpec] = {
 }
 
 
+# argparse's own words, with and without quotes around the choices
+_NO_CHOICE = re.compile(
+    r"argument (?P<what>\S+): invalid choice: '(?P<value>.*)' \(choose from (?P<choices>.*)\)"
+)
 _TAKES_VALUE = {f for o in (*RUN_OPTIONS, *EXEC_OPTIONS) if o.kind != "flag" for f in o.flags} | {"-c"}
 
 
@@ -70,23 +75,33 @@ class _Parser(argparse.ArgumentParser):
     """Reports a usage error as ours: one line."""
 
     def error(self, message: str) -> NoReturn:
-        hint = self._hint(message)
         name = self.prog.removeprefix("agent-tui").strip()
-        raise UsageError(
-            f"{name + ': ' if name else ''}{message}{hint}; `{self.prog} --help` shows what there is"
-        )
+        told = self._unknown(message) or self._no_choice(message) or message
+        raise UsageError(f"{name + ': ' if name else ''}{told}; `{self.prog} --help` shows what there is")
 
-    def _hint(self, message: str) -> str:
+    def _unknown(self, message: str) -> str:
         head, _, found = message.partition("unrecognized arguments: ")
         if head or not found:
             return ""
-        if not found.startswith("-"):
-            return "; quote a prompt of several words" if self._takes_prompt() else ""
+        flags = [word for word in found.split() if word.startswith("-")]
+        if not flags:
+            hint = "; quote a prompt of several words" if self._takes_prompt() else ""
+            return f"`{found}` is too much{hint}"
 
         from agent_tui.near import nearest
 
-        near = nearest(found.split()[0].partition("=")[0], self._option_string_actions)
-        return f"; did you mean `{near}`?" if near else ""
+        flag = flags[0].partition("=")[0]
+        near = nearest(flag, self._option_string_actions)
+        return f"no option `{flag}`" + (f"; did you mean `{near}`?" if near else "")
+
+    def _no_choice(self, message: str) -> str:
+        found = _NO_CHOICE.fullmatch(message)
+        if found is None:
+            return ""
+        what = found["what"]
+        hint = "; `/rename TITLE` inside a session names it" if found["value"] == "rename" else ""
+        choices = found["choices"].replace("'", "")
+        return f"no {what} `{found['value']}`; choose from {choices}{hint}"
 
     def _takes_prompt(self) -> bool:
         return any(action.dest == "prompt" for action in self._actions)

@@ -49,9 +49,9 @@ def one_line(ran: Ran) -> str:
             "--sandbox: must be one of `read-only`, `workspace-write`, `off`, not `of`",
         ),
         (("exec", "--max-turns", "x", "hi"), "--max-turns: must be a whole number from 0 up, not `x`"),
-        (("exec", "--jsn", "hi"), "exec: unrecognized arguments: --jsn; did you mean `--json`?; "),
-        (("exec", "--no-such-flag", "hi"), "exec: unrecognized arguments: --no-such-flag"),
-        (("exec", "fix", "it"), "exec: unrecognized arguments: it; quote a prompt of several words"),
+        (("exec", "--jsn", "hi"), "exec: no option `--jsn`; did you mean `--json`?; "),
+        (("exec", "--no-such-flag", "hi"), "exec: no option `--no-such-flag`; "),
+        (("exec", "fix", "it"), "exec: `it` is too much; quote a prompt of several words"),
         (("exec", "-c", "modle=x", "hi"), "-c: unknown key `modle`; did you mean `model`?"),
         (("exec", "-c", "tui.look=x", "hi"), "-c: unknown key `tui`; `agent-tui config show` lists"),
         (
@@ -90,7 +90,13 @@ def one_line(ran: Ran) -> str:
         (("help",), "`help` is no command; did you mean `agent-tui --help`?"),
         (("-m", "a/b", "exce", "hi"), "`exce` is no command; did you mean `agent-tui exec`?"),
         (("resume", "x", "--last"), "resume: give an ID or `--last`, not both"),
-        (("config", "nonsense"), "config: argument action: invalid choice: 'nonsense'"),
+        (("config", "nonsense"), "config: no action `nonsense`; choose from show, path, init; "),
+        (
+            ("sessions", "rename", "ab"),
+            "sessions: no action `rename`; choose from list, show, export, rm; `/rename TITLE` inside ",
+        ),
+        (("exec", "--max-turn", "hi", "x"), "exec: no option `--max-turn`; did you mean `--max-turns`?; "),
+        (("exec", "--max-turn=3", "x"), "exec: no option `--max-turn`; did you mean `--max-turns`?; "),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
