@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
+from agent_tui.engine.spellings import TARGET_PROGRAMS, may_start, plain_spelling
 from tools.types import Grant
 
 UNKNOWN_WORD = "<?>"  # in keys: what stands here is only known when the shell runs
@@ -141,7 +142,8 @@ def concerns(rule: Rule, key: str) -> Match:
 
 
 def _concerns_words(pattern: tuple[str, ...], words: tuple[str, ...]) -> Match:
-    """Prefix match that sees through assignments, a path before the program, and options."""
+    """Prefix match that sees through assignments, a path before the program, and options; where the
+    pattern stands further back, the program may start what it is told to."""
     while words and _ASSIGNMENT.match(words[0]):
         words = words[1:]
     if pattern and pattern[-1] == REST:
@@ -150,14 +152,26 @@ def _concerns_words(pattern: tuple[str, ...], words: tuple[str, ...]) -> Match:
         return Match.NO
     if words[0] == UNKNOWN_WORD:
         return Match.MAYBE
-    if pattern[0] not in ("*", words[0], words[0].rpartition("/")[2]):
-        return Match.NO
-    return _concerns_rest(pattern[1:], words[1:])
+    match = _concerns_command(pattern, words, targets=TARGET_PROGRAMS)
+    if match is not Match.NO:
+        return match
+    tails = may_start(words)
+    named = any(_concerns_command(pattern, tail, targets=frozenset()) is not Match.NO for tail in tails)
+    return Match.MAYBE if named else Match.NO
 
 
-def _concerns_rest(pattern: tuple[str, ...], words: tuple[str, ...]) -> Match:
-    """Walk both; options and one value after each may stand between (`git -C x push`), and
-    anything before an option of the pattern (`git push origin main --force`)."""
+def _concerns_command(pattern: tuple[str, ...], words: tuple[str, ...], *, targets: frozenset[str]) -> Match:
+    for spelling in (words, plain_spelling(words)):
+        name = spelling[0].rpartition("/")[2]
+        if pattern[0] in ("*", spelling[0], name):
+            return _concerns_rest(pattern[1:], spelling[1:], any_order=name in targets)
+    return Match.NO
+
+
+def _concerns_rest(pattern: tuple[str, ...], words: tuple[str, ...], *, any_order: bool) -> Match:
+    """Walk both; assignments, options and one value after each may stand between (`git -C x push`),
+    anything before an option of the pattern (`git push origin main --force`), and anything at all
+    where every operand is a target (`make all deploy`)."""
     skippable = 0
     for word in words:
         if not pattern:
@@ -166,6 +180,8 @@ def _concerns_rest(pattern: tuple[str, ...], words: tuple[str, ...]) -> Match:
             return Match.MAYBE
         if pattern[0] == "*" or _covers_word(pattern[0], word):
             pattern, skippable = pattern[1:], 0
+        elif _ASSIGNMENT.match(word) or any_order:
+            continue
         elif word.startswith("-") or pattern[0].startswith("-"):
             skippable = 1
         elif skippable:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from tools.command_line.code_words import evaluated_word, is_code, variable_scripts
 from tools.command_line.nodes import (
     assignment_of,
     declared_text,
@@ -19,8 +20,9 @@ from tools.command_line.nodes import (
     with_targets_last,
     words_of_test,
 )
+from tools.command_line.starting import Inner
 from tools.command_line.syntax import Redirection, SimpleCommand, Syntax, Unknown, Word, Wrap
-from tools.command_line.unwrap import Inner, unwrap
+from tools.command_line.unwrap import unwrap
 from tools.command_line.words import WORD_TYPES, source_for_grammar, static_document, text_of, word_of
 
 if TYPE_CHECKING:
@@ -165,6 +167,8 @@ def _group(node: "Node", reading: _Reading, place: _Place) -> None:
         reading.is_flat = False
     if node.type == "function_definition":
         _function(node, reading)
+    if node.type == "unset_command" and is_code(text_of(node)):
+        reading.lose(shown(node), node)
     _group_children(node, reading, place)
 
 
@@ -240,6 +244,17 @@ def _add(command: SimpleCommand, node: "Node", reading: _Reading, place: _Place)
     for child in node.children:
         _expansions(child, reading, replace(place, within=command.name or "?"))
     _start(inner, reading, replace(place, depth=place.depth + 1), command)
+    _start_by_words(command, command.assignments, reading, place)
+
+
+def _start_by_words(
+    command: SimpleCommand, assignments: tuple[Word, ...], reading: _Reading, place: _Place
+) -> None:
+    """Code in what the command sets, and in words that it evaluates itself."""
+    scripts = variable_scripts(assignments)
+    _start(Inner(wrap=Wrap.OTHER, scripts=scripts), reading, replace(place, depth=place.depth + 1), command)
+    if evaluated_word(command):
+        reading.unknown.append(Unknown(what=f"a word that `{command.name}` evaluates", line=command.line))
 
 
 def _start(inner: Inner, reading: _Reading, place: _Place, outer: SimpleCommand) -> None:
@@ -253,6 +268,7 @@ def _start(inner: Inner, reading: _Reading, place: _Place, outer: SimpleCommand)
             return
         deeper = unwrap(command)
         reading.commands.append(replace(command, wrap=deeper.wrap))
+        _start_by_words(command, (), reading, place)
         _start(deeper, reading, replace(place, depth=place.depth + 1), command)
     for script in inner.scripts:
         if reading.scripts >= MAX_SCRIPTS:
@@ -296,15 +312,18 @@ def _declaration(node: "Node", reading: _Reading, place: _Place) -> None:
         command = SimpleCommand(words=tuple(words), line=line, within=place.within)
     reading.commands.append(command)
     _expansions(node, reading, replace(place, within=command.name or "?"))
+    _start_by_words(command, command.assignments or command.words[1:], reading, place)
 
 
 def _test(node: "Node", reading: _Reading, place: _Place) -> None:
     """`[ … ]` and `[[ … ]]` as a command of that name."""
     line = node.start_point[0] + 1
-    reading.commands.append(
-        SimpleCommand(words=words_of_test(node), line=line, pipeline=place.pipeline, within=place.within)
+    command = SimpleCommand(
+        words=words_of_test(node), line=line, pipeline=place.pipeline, within=place.within
     )
+    reading.commands.append(command)
     _expansions(node, reading, replace(place, within=text_of(node.children[0])))
+    _start_by_words(command, (), reading, place)
 
 
 def _redirections(node: "Node", reading: _Reading) -> tuple[Redirection, ...]:
