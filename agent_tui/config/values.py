@@ -32,7 +32,13 @@ def from_toml(option: Option, value: object) -> Value:
             return value
         case "scalar", bool() | str() | int() | float():
             return value
-    raise BadValueError(f"must be {expected(option)}, not `{value}`")
+    raise BadValueError(f"must be {expected(option)}, not {_found(value)}")
+
+
+def _found(value: object) -> str:
+    if isinstance(value, str):
+        return f"the text `{value}`"
+    return f"`{str(value).lower()}`" if isinstance(value, bool) else f"`{value}`"
 
 
 def from_text(option: Option, text: str) -> Value:
