@@ -81,7 +81,8 @@ def find_provider(name: str, overrides: Mapping[str, Any] | None = None) -> Prov
     table = _merged(built, own)
     api = table.get("api")
     if api not in ("responses", "chat", "messages"):
-        raise CatalogError(f"providers.{name}: `api` must be `responses`, `chat` or `messages`, not `{api}`")
+        found = f"not `{api}`" if api is not None else f"and is not set; add it to `[providers.{name}]`"
+        raise CatalogError(f"providers.{name}: `api` must be `responses`, `chat` or `messages`, {found}")
     return Provider(
         name=name,
         api=api,

@@ -143,3 +143,8 @@ def test_an_unknown_price_has_no_cost_and_a_local_model_costs_nothing() -> None:
     usage = Usage(input_tokens=5, output_tokens=5)
     assert cost_usd(usage, info("openai", "nobody-knows")) is None
     assert cost_usd(usage, info("ollama", "qwen3")) == 0.0
+
+
+def test_a_provider_without_a_dialect_says_what_to_add() -> None:
+    with pytest.raises(CatalogError, match=r"is not set; add it to `\[providers.work\]`"):
+        find_route("work/m", providers={"work": {"base_url": "http://127.0.0.1:1/v1"}})
