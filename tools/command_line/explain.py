@@ -45,7 +45,7 @@ def explain_text(command: str, setting: Setting) -> str:
         lines.append(f"grant     {_grant(found, setting.mode)}")
     if found.hard_line:
         lines.append("always    a person is asked, in every mode")
-    lines.append(f"reads     {'only' if found.read_only else 'and may write'}")
+    lines.append(f"effect    {'reads only' if found.read_only else 'may write'}")
     lines += [f"  {part.call_class!s:7} {make_visible(_where(part))}" for part in found.parts]
     return "\n".join([*lines, *(f"rule key  {make_visible(key)}" for key in found.keys)])
 
