@@ -11,6 +11,7 @@ import termios
 from collections.abc import Callable, Iterable
 from enum import Enum
 from functools import partial
+from time import monotonic
 from typing import Any
 
 from textual import _ansi_sequences, events
@@ -56,17 +57,22 @@ MAX_ANSWER_CHARS = 512  # what grows longer without an end is no answer
 
 
 _PASTE_START, _PASTE_END = "\x1b[200~", "\x1b[201~"
+PASTE_IDLE_S = 2.0  # a paste that stands still for so long has lost its end; no key would act before it came
 
 
 class InputParser(XTermParser):
     """Takes pastes out before keys are looked for, so that no byte of a paste can be a key.
 
     Also takes out answers to the probe that come after it gave up, as over a slow line, in one piece or
-    in several.
+    in several. A paste without an end is given up after `PASTE_IDLE_S` without input; what came of it is
+    a paste still, and so is what then comes in one piece with its late end.
     """
 
-    def __init__(self, debug: bool = False) -> None:
+    def __init__(self, debug: bool = False, clock: Callable[[], float] = monotonic) -> None:
         super().__init__(debug)
+        self._clock = clock
+        self._fed_at = 0.0
+        self._is_given_up = False  # a paste whose end may still come
         self._paste: list[str] | None = None  # pieces of the paste that is coming in
         self._held = ""  # what may be the beginning of a marker
         self._answer = ""  # what came of an answer so far
@@ -75,7 +81,10 @@ class InputParser(XTermParser):
         if not data:
             yield from super().feed(data)
             return
+        self._fed_at = self._clock()
         rest, self._held = self._held + data, ""
+        if self._is_given_up and _ends_a_paste(rest):
+            self._paste, self._is_given_up = [], False
         while rest:
             marker = _PASTE_START if self._paste is None else _PASTE_END
             before, found, after = rest.partition(marker)
@@ -89,10 +98,16 @@ class InputParser(XTermParser):
             if found and self._paste is None:
                 self._paste = []
             elif found:
-                yield events.Paste("".join(self._paste or ()).replace("\x00", ""))
-                self._paste = None
+                yield self._end_paste()
+
+    def _end_paste(self) -> events.Paste:
+        pieces, self._paste = self._paste or (), None
+        return events.Paste("".join(pieces).replace("\x00", ""))
 
     def tick(self) -> Iterable[Message]:
+        if self._paste is not None and self._clock() - self._fed_at >= PASTE_IDLE_S:
+            self._held, self._is_given_up = "", True
+            yield self._end_paste()
         if self._held and self._paste is None:
             held, self._held = self._held, ""
             yield from self._keys(held)
@@ -111,6 +126,12 @@ class InputParser(XTermParser):
         if _ANSWER.fullmatch(sequence):  # one that was cut right after its Esc
             return [events.Key(Keys.Ignore, sequence)]
         return super()._sequence_to_key_events(sequence, alt)
+
+
+def _ends_a_paste(text: str) -> bool:
+    """Whether the end of a paste comes before any beginning."""
+    end = text.find(_PASTE_END)
+    return end >= 0 and _PASTE_START not in text[:end]
 
 
 def _split_marker(text: str, marker: str) -> tuple[str, str]:

@@ -12,9 +12,10 @@ from threading import Timer
 from typing import Any
 
 import pytest
+from textual import events
 from textual.drivers._writer_thread import MAX_QUEUED_WRITES
 
-from agent_tui.tui.driver import OutputThread
+from agent_tui.tui.driver import PASTE_IDLE_S, InputParser, OutputThread
 from agent_tui.tui.probe import Answers, Probe
 from tests.tui.emulated import Tty
 
@@ -59,6 +60,24 @@ def begin(tmp_path: Path) -> Iterator[Starts]:
     yield start
     for tty in opened:
         tty.close()
+
+
+def test_a_paste_without_an_end_is_given_up_and_keys_act_again() -> None:
+    now = [0.0]
+    parser = InputParser(clock=lambda: now[0])
+
+    def come(data: str, after_s: float) -> list[object]:
+        now[0] += after_s
+        messages = [*parser.feed(data), *parser.tick()] if data else [*parser.tick()]
+        return [one.text if isinstance(one, events.Paste) else one.key for one in messages]  # type: ignore[attr-defined]
+
+    assert come("\x1b[200~one\x03", 0) == []
+    assert come("two", PASTE_IDLE_S - 0.1) == []
+    assert come("", PASTE_IDLE_S - 0.1) == []
+    assert come("", 0.2) == ["one\x03two"]
+    assert come("\x03", 0.1) == ["ctrl+c"]
+    assert come("late\r\x1b[201~y", 0.1) == ["late\r", "y"]
+    assert come("\x1b[200~whole\x1b[201~\x03", 0.1) == ["whole", "ctrl+c"]
 
 
 LATE = {
