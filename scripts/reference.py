@@ -73,8 +73,14 @@ read = "/home/me/.cache/shop/**"
 - Words with blanks stand in single quotes. `*` is one word that is no option, `NAME=*` any value of that
   name, `...` at the end any further words. In paths `*` stays within one level, `/**` at the end does not.
 - An `allow` rule covers exactly its shape, and a line runs only when each command in it is covered. `deny`
-  and `ask` rules also hold for everything that begins like them, and see through `env`, `xargs`, `bash -c`
-  and their like, a path before the program, and options between the words.
+  and `ask` rules also hold for everything that begins like them, and see through `env`, `xargs`, `bash -c`,
+  `flock`, `strace`, `git bisect run` and their like, a path before the program, and options and assignments
+  between the words (`make all=1 deploy`).
+- What a `deny` or `ask` rule cannot be sure of asks, and is refused where nobody can be asked: an unknown program
+  that is given the words of the rule, and code that is not understood (`alias`, `hash -p`, `source /dev/stdin`, a
+  substitution inside a quoted subscript).
+- A `deny` rule guards against accidents, the sandbox is the wall: a script, a makefile or a renamed copy of a
+  program can run what the rule names without the line saying so.
 - `deny` beats everything. An `allow` rule without `*` beats an `ask` rule for things like it.
 - What is dangerous whatever the rules say, such as removing a home, is always asked.
 - Refused as too broad to be allowed: shells and interpreters with free code, `sudo` and its like, programs
