@@ -41,7 +41,7 @@ from agent_tui.engine.events import (
 )
 from agent_tui.engine.types import Config, Decision
 from agent_tui.plain import facts, questions, slash
-from agent_tui.plain.lines import Interrupted, LineSource, StreamLines, TerminalLines
+from agent_tui.plain.lines import Interrupted, LineSource, StreamLines, TerminalLines, keys_kept
 from agent_tui.plain.menus import Menus, go_on
 from agent_tui.plain.questions import Question
 from agent_tui.plain.standing import Standing
@@ -393,7 +393,7 @@ async def run(engine: Engine, config: Config, *, first: Submit | None, offered: 
 
     history = None if config.ephemeral else config.state_dir / "plain-history"
     app = PlainApp(engine, config, TerminalLines(history), offered)
-    with patch_stdout() if sys.stdout.isatty() else nullcontext():
+    with keys_kept(), patch_stdout() if sys.stdout.isatty() else nullcontext():
         code = await app.run(first)
     if app.next_arguments is not None:
         go_on(app.next_arguments, config.workspace)

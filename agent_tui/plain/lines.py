@@ -2,7 +2,10 @@
 
 import asyncio
 import sys
+import termios
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -26,6 +29,26 @@ class LineSource(Protocol):
     @property
     def ended(self) -> bool:
         """Whether no line can come any more."""
+
+
+@contextmanager
+def keys_kept() -> Iterator[None]:
+    """The terminal keeps each key as it comes, also between prompts.
+
+    A terminal that gathers lines turns Ctrl+D into a mark of its own, and a mark set before a prompt
+    reads is not a key any more: the prompt would wait on. The mode before is restored at the end.
+    """
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    mode = termios.tcgetattr(terminal)
+    mode[3] &= ~termios.ICANON
+    mode[6][termios.VMIN], mode[6][termios.VTIME] = 1, 0
+    termios.tcsetattr(terminal, termios.TCSANOW, mode)
+    try:
+        yield
+    finally:
+        with suppress(termios.error):  # it went away
+            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
 class TerminalLines:
