@@ -1,10 +1,14 @@
 """What leaves the screen for a while or for good: other programs, other sessions."""
 
+import contextlib
 import os
 import shlex
 import subprocess
 import sys
 import tempfile
+import termios
+import tty
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,10 +38,12 @@ class Outside:
                 return None
             return file.read_text("utf-8", errors="replace").rstrip("\n")
 
-    def _run(self, argv: list[str]) -> int:
+    def _run(self, argv: list[str], then: Callable[[], None] = lambda: None) -> int:
         try:
             with self._app.suspend():
-                return subprocess.run(argv, cwd=self._app.config.workspace).returncode
+                code = subprocess.run(argv, cwd=self._app.config.workspace).returncode
+                then()
+                return code
         except OSError as error:
             slash.notice(self._app, f"`{argv[0]}` did not start: {error.strerror}")
             return 1
@@ -50,17 +56,16 @@ class Outside:
                 slash.notice(self._app, text)
 
     def doctor(self) -> None:
-        """`agent-tui doctor`, until a key."""
-        self._command("doctor")
+        """`agent-tui doctor` with what this session runs with, until a key."""
+        self._command("doctor", *self._model(), *self._guards())
 
-    def _command(self, words: str) -> None:
-        """One of our own, until Enter. `-P`: the workspace may hold an `agent_tui` of its own."""
-        pause = "printf '\\nEnter returns to the session '; read -r line"
-        self._run(["/bin/sh", "-c", f"{shlex.quote(sys.executable)} -P -m agent_tui {words}; {pause}"])
+    def _command(self, *words: str) -> None:
+        """One of our own, until a key. `-P`: the workspace may hold an `agent_tui` of its own."""
+        self._run([sys.executable, "-P", "-m", "agent_tui", *words], then=_wait_for_key)
 
     def prune(self) -> None:
         """`agent-tui checkpoints prune`, until a key."""
-        self._command("checkpoints prune")
+        self._command("checkpoints", "prune")
 
     def switch(self, session_id: str, *, fork: bool = False) -> None:
         """End this session, which is kept, and continue another one."""
@@ -69,13 +74,17 @@ class Outside:
 
     def new(self) -> None:
         """End this session and begin an empty one with the same settings."""
+        self.next_arguments = [*self._model(), *self._guards()]
+        self._app.acts.quit()
+
+    def _model(self) -> list[str]:
+        """The model of this session, and its address where it is still the one that was given."""
         session = self._app.session
         name = session.status.model
         model = ["-m", name] if name else []
         if session.base_url and session.first_model.partition("/")[0] == name.partition("/")[0]:
             model += ["--base-url", session.base_url]
-        self.next_arguments = [*model, *self._guards()]
-        self._app.acts.quit()
+        return model
 
     def _guards(self) -> list[str]:
         """What guards the machine stays as this start was told."""
@@ -83,6 +92,19 @@ class Outside:
         roots = [word for root in config.extra_roots for word in ("--add-dir", str(root))]
         network = ["--network"] if config.network else []
         return ["-s", config.sandbox.value, "-a", config.approval.value, *network, *roots]
+
+
+def _wait_for_key() -> None:
+    """Any key, Esc and Enter among them; none that was typed before; at once where there is no terminal."""
+    with contextlib.suppress(OSError, termios.error):
+        before = termios.tcgetattr(0)
+        try:
+            tty.setcbreak(0)  # drops what was typed so far
+            sys.stdout.write("\nEsc or Enter returns to the session ")
+            sys.stdout.flush()
+            os.read(0, 64)
+        finally:
+            termios.tcsetattr(0, termios.TCSANOW, before)
 
 
 def go_on(arguments: list[str], workspace: Path) -> None:

@@ -98,11 +98,12 @@ def test_a_package_of_our_name_in_the_project_is_not_ours(
     with start(program, model_server) as screen:
         screen.expect(FULL_SCREEN)
         screen.shows("ready")
-        screen.type("/doctor\r")
-        screen.expect("Enter returns to the session")
-        screen.type("\r")
-        screen.expect(FULL_SCREEN)
-        screen.shows("ready")
+        for key in ("\r", "\x1b"):
+            screen.type("/doctor\r")
+            screen.expect("Enter returns to the session")
+            screen.type(key)
+            screen.expect(FULL_SCREEN)
+            screen.shows("ready")
         screen.type("/new\r")
         screen.expect(FULL_SCREEN)
         screen.terminate()

@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 from agent_tui.engine import commands, events
 from agent_tui.engine.types import InputKind
 from checkpoints.types import Cause, Checkpoint, Phase
@@ -58,3 +60,22 @@ async def test_a_point_after_which_nothing_was_said_hides_nothing(tmp_path: Path
         await it.act("/rollback")
         await it.press("c")
         assert "nothing of the conversation came after this point" in it.screen
+
+
+async def test_steering_now_says_that_an_answer_comes_to_its_end(tmp_path: Path) -> None:
+    async with driven(tmp_path, [*scenes.message("go"), *scenes.turn(), *scenes.step(1)]) as it:
+        await it.type("less")
+        await it.press("ctrl+s")
+        assert commands.Submit(text="less", kind=InputKind.STEER, now=True) in it.engine.sent
+        assert "steer now: after this answer, without its calls" in it.screen
+
+
+async def test_the_doctor_is_asked_about_the_model_of_the_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[list[str]] = []
+    async with driven(tmp_path) as it:
+        monkeypatch.setattr(it.app.outside, "_run", lambda argv, then: ran.append(argv))
+        await it.act("/doctor")
+        [argv] = ran
+        assert argv[argv.index("doctor") :][1:3] == ["-m", it.app.session.status.model]
