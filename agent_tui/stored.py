@@ -185,7 +185,8 @@ class _Markdown:
                 yield f"> rolled back to {body.checkpoint_id} ({body.mode})"
             case TurnEnded() as body:
                 steps = f"{body.steps} step{'' if body.steps == 1 else 's'}"
-                yield f"*{body.sentence}; {steps}, {body.duration_s:.1f} s*"
+                error = f": {body.error}" if body.error and body.exit_code else ""
+                yield f"*{body.sentence}{error}; {steps}, {body.duration_s:.1f} s*"
             case _:
                 return
 

@@ -110,7 +110,9 @@ class Progress:
             facts = [f"failed (exit {outcome.exit_code}): {named}"]
         else:
             first = next(iter(visible(outcome.text).splitlines()), "")
-            facts = [f"{str(outcome.status).replace('_', ' ')}: {named}" + (f": {first}" if first else "")]
+            status = str(outcome.status).replace("_", " ")
+            is_told = first.lower().startswith(status)  # with the call in it
+            facts = [first if is_told else f"{status}: {named}" + (f": {first}" if first else "")]
         facts.append(f"{body.duration_s:.1f} s")
         if body.changes:
             facts.append(_files(body.changes))

@@ -1,5 +1,6 @@
 """What a one-shot run tells on stderr: which call failed, and why."""
 
+import json
 from pathlib import Path
 
 from tests.e2e.project import call
@@ -49,6 +50,8 @@ def test_a_refused_key_and_a_silent_address_say_what_to_look_at(
     ran = program.run("exec", "-m", "openai/scripted", "--base-url", url, "go")
     assert ran.code == 1
     assert "bad key; check the key in `OPENAI_API_KEY`" in ran.err
+    shown = program.run("sessions", "show", json.loads(program.run("sessions", "--json").out)[0]["id"])
+    assert "bad key; check the key in `OPENAI_API_KEY`" in shown.out
     ran = program.run(
         "exec", "-m", "compatible/x", "--base-url", "http://127.0.0.1:9/v1", "--timeout", "1", "go"
     )
