@@ -135,7 +135,10 @@ class Catalog:
             connection.execute("PRAGMA synchronous=FULL")
             version = _prepared(connection)
         except sqlite3.OperationalError as error:
-            raise CheckpointError(f"checkpoint list `{self.path}` cannot be opened: {error}") from error
+            from checkpoints.records import is_about_writing
+
+            why = "the disk is full; make room" if is_about_writing(error) else str(error)
+            raise CheckpointError(f"checkpoint list `{self.path}` cannot be opened: {why}") from error
         except (sqlite3.DatabaseError, TypeError) as error:
             raise DamagedCatalogError(f"checkpoint list `{self.path}` is damaged: {error}") from error
         if version > SCHEMA_VERSION:

@@ -61,6 +61,8 @@ def test_a_store_that_cannot_be_written_is_told_and_kept(
         told_once(disk.run(program, "exec", *flags, "--resume", session, "go on"), 5, words)
         listed = disk.run(program, "sessions")
         assert listed.code == 0 and "1 turn  first message" in listed.out, listed
+        for line in (("sessions", "show", session), ("checkpoints",)) if how == "full" else ():
+            told_once(disk.run(program, *line), 5, "the disk is full; make room")
         mend(disk, how)
         assert disk.run(program, "exec", *flags, "--last", "go on").out == "second answer\n"
     assert b"first message" in model_server.requests[-1].body
