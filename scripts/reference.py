@@ -76,9 +76,9 @@ read = "/home/me/.cache/shop/**"
   and `ask` rules also hold for everything that begins like them, and see through `env`, `xargs`, `bash -c`,
   `flock`, `strace`, `git bisect run` and their like, a path before the program, and options and assignments
   between the words (`make all=1 deploy`).
-- What a `deny` or `ask` rule cannot be sure of asks, and is refused where nobody can be asked: an unknown program
-  that is given the words of the rule, and code that is not understood (`alias`, `hash -p`, `source /dev/stdin`, a
-  substitution inside a quoted subscript).
+- What a `deny` or `ask` rule cannot be sure of asks, and is refused where nobody can be asked: an unknown
+  program that is given the words of the rule, and code that is not understood (`alias`, `hash -p`,
+  `source /dev/stdin`, a substitution inside a quoted subscript).
 - A `deny` rule guards against accidents, the sandbox is the wall: a script, a makefile or a renamed copy of a
   program can run what the rule names without the line saying so.
 - `deny` beats everything. An `allow` rule without `*` beats an `ask` rule for things like it.
