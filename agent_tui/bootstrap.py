@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tui import startup
-from agent_tui.config.layers import ENVIRONMENT, FLAG, Settings
+from agent_tui.config.layers import ENVIRONMENT, FLAG, Settings, unknown_variables
 from agent_tui.config.providers import (
     DEMO,
     HOW_TO_CHOOSE,
@@ -177,13 +177,23 @@ async def _open_session(
 
 
 def place_of(start: Start, config: Config) -> "SessionPlace":
-    from checkpoints.index import NoSessionError, create_session, find_session, fork_session, list_sessions
+    from checkpoints.index import (
+        DISK_FULL,
+        NoSessionError,
+        create_session,
+        find_session,
+        fork_session,
+        list_sessions,
+    )
 
     if not start.resume:
         return create_session(config.state_dir)
     wanted = start.resume
     if wanted == NEWEST:
-        found = [entry for entry in list_sessions(config.state_dir, config.workspace) if not entry.damage]
+        entries = list_sessions(config.state_dir, config.workspace)
+        found = [entry for entry in entries if not entry.damage]
+        if any(entry.damage == DISK_FULL for entry in entries):  # one of them may be the newest
+            raise UnavailableError(f"the sessions in `{config.state_dir}` cannot be read: {DISK_FULL}")
         if not found:
             raise UsageError(f"no session of `{config.workspace}` is stored; start one with `agent-tui`")
         wanted = found[0].id
@@ -298,6 +308,7 @@ def _build(
             *notices,
             *(f"the sandbox holds, but not on this machine: {lost}" for lost in found.lost if found.is_fresh),
             *(ignored.reason for ignored in start.settings.ignored),
+            *unknown_variables(os.environ),
             *told.problems,
             *problems,
         ),

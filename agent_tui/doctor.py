@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from agent_tui.config import paths
-from agent_tui.config.layers import Settings
-from agent_tui.config.options import OPTIONS
+from agent_tui.config.layers import Settings, unknown_variables
 from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, choose, provider_table
 from agent_tui.errors import UsageError
 from agent_tui.models.catalog import CatalogError, find_provider, provider_names
@@ -81,10 +80,8 @@ def _configuration(settings: Settings | None, problem: str, environ: Mapping[str
     )
     for ignored in settings.ignored:
         yield Check(name="project settings", status="warning", detail=ignored.reason)
-    known = {option.environment for option in OPTIONS}
-    for name in sorted(environ):
-        if name.startswith("AGENT_TUI_") and name not in known:
-            yield Check(name="environment", status="warning", detail=f"`{name}` is set and has no meaning")
+    for told in unknown_variables(environ):
+        yield Check(name="environment", status="warning", detail=told)
 
 
 def _rules(path: Path) -> Check:

@@ -150,6 +150,16 @@ def _environment(environ: Mapping[str, str]) -> dict[Key, Setting]:
     return found
 
 
+def unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    """What is to be said of variables that look like ours and are not."""
+    known = {option.environment for option in OPTIONS if option.environment}
+    told = []
+    for name in sorted(name for name in environ if name.startswith("AGENT_TUI_") and name not in known):
+        near = nearest(name.lower(), (each.lower() for each in known)).upper()
+        told.append(f"`{name}` is set and has no meaning" + (f"; did you mean `{near}`?" if near else ""))
+    return told
+
+
 def _flags(flags: Mapping[str, Value], assignments: Sequence[str]) -> dict[Key, Setting]:
     """Flags win over `-c`, whatever their order on the line."""
     found = dict(parse_assignment(text) for text in assignments)

@@ -144,8 +144,9 @@ def test_doctor_tells_a_broken_rules_file_and_local_servers(
 
 
 def test_doctor_points_at_variables_without_a_meaning(program: Program) -> None:
-    ran = program.run("doctor", env={"AGENT_TUI_MODLE": "x"})
-    assert "`AGENT_TUI_MODLE` is set and has no meaning" in ran.out
+    said = "`AGENT_TUI_MODLE` is set and has no meaning; did you mean `AGENT_TUI_MODEL`?"
+    assert said in program.run("doctor", env={"AGENT_TUI_MODLE": "x"}).out
+    assert said in program.run("exec", "-m", "demo/scripted", "hi", env={"AGENT_TUI_MODLE": "x"}).err
 
 
 def test_sandbox_runs_a_command_as_the_agent_would(program: Program) -> None:
