@@ -20,6 +20,7 @@ from checkpoints.session_facts import SessionFacts, read_facts
 
 STORE_NAME, ARTIFACTS_NAME, INDEX_NAME = "session.db", "artifacts", "index.db"
 MAX_TITLE_CHARS = 120
+DISK_FULL = "the disk is full; make room"  # the damage of an entry whose store is whole, as far as known
 
 _INDEX = """
 DROP TABLE IF EXISTS entries;
@@ -281,7 +282,10 @@ def _read_facts(place: SessionPlace) -> tuple[object, ...]:
             started = json.loads(first or "{}").get("body", {})
             more = read_facts(store)
     except (sqlite3.Error, ValueError) as error:
-        return ("", "", "", 0.0, place.store.stat().st_mtime, 0, str(error), False, "")
+        from checkpoints.records import is_about_writing
+
+        why = DISK_FULL if is_about_writing(error) else str(error)
+        return ("", "", "", 0.0, place.store.stat().st_mtime, 0, why, False, "")
     title = " ".join(str(titled or said or "").split())[:MAX_TITLE_CHARS]
     return (
         str(started.get("workspace", "")),

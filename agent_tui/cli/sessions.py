@@ -12,7 +12,7 @@ from typing import TextIO
 
 from agent_tui.errors import UsageError
 from agent_tui.safe_text import one_line
-from checkpoints.index import SessionEntry
+from checkpoints.index import DISK_FULL, SessionEntry
 
 ACTIONS = ("list", "show", "export", "rm")
 FORMATS = ("jsonl", "markdown", "replay")
@@ -120,7 +120,8 @@ def _table(entries: Sequence[SessionEntry], with_workspace: bool) -> str:
     for entry in entries:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.updated_at))
         turns = f"{entry.turns} turn{'' if entry.turns == 1 else 's'}"
-        state = "  open" if entry.owner else "  damaged" if entry.damage else ""
+        damage = DISK_FULL if entry.damage == DISK_FULL else "damaged" if entry.damage else ""
+        state = "  open" if entry.owner else f"  {damage}" if damage else ""
         where = f"  {one_line(entry.workspace)}" if with_workspace else ""
         lines.append(f"{entry.id}  {when}  {turns:>8}  {one_line(entry.title)}{where}{state}\n")
     return "".join(lines)

@@ -68,6 +68,23 @@ def test_a_store_that_cannot_be_written_is_told_and_kept(
     assert b"first message" in model_server.requests[-1].body
 
 
+def test_a_session_that_was_killed_is_not_called_damaged_on_a_full_disk(
+    program: Program, model_server: ModelServer
+) -> None:
+    small = program.home / "small"
+    program = replace(program, extra={"AGENT_TUI_STATE_DIR": str(small)})
+    flags = model_flags("chat", model_server.base_url())
+    model_server.script([{"text": "first answer"}])
+    with small_disk(small, "3m") as disk:
+        assert disk.run(program, "exec", *flags, "first message").code == 0
+        store = disk.inside / "sessions" / session_of(disk.inside) / "session.db"
+        store.with_name("session.db-wal").write_bytes(b"\0" * 4096)  # as a kill leaves one
+        disk.fill()
+        listed = disk.run(program, "sessions")
+        assert "the disk is full" in listed.out and "damaged" not in listed.out, listed
+        told_once(disk.run(program, "exec", *flags, "--last", "go on"), 5, "the disk is full; make room")
+
+
 def spoil(disk: SmallDisk, how: str) -> None:
     if how == "full":
         disk.fill()
