@@ -155,7 +155,7 @@ def _concerns_words(pattern: tuple[str, ...], words: tuple[str, ...]) -> Match:
     match = _concerns_command(pattern, words, targets=TARGET_PROGRAMS)
     if match is not Match.NO:
         return match
-    tails = may_start(words)
+    tails = may_start(words, pattern[0])
     named = any(_concerns_command(pattern, tail, targets=frozenset()) is not Match.NO for tail in tails)
     return Match.MAYBE if named else Match.NO
 

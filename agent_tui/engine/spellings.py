@@ -42,8 +42,8 @@ def plain_spelling(words: tuple[str, ...]) -> tuple[str, ...]:
     return words
 
 
-def may_start(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The words behind each place in the arguments where the program may find a command to run."""
+def may_start(words: tuple[str, ...], wanted: str) -> Iterator[tuple[str, ...]]:
+    """The words from each place in the arguments on where the program may find `wanted` to run."""
     if _takes_data(words):
         return
     arguments = " ".join(word for word in words[1:] if not re.match(r"\d*[<>&](?!\?)", word))
@@ -51,11 +51,10 @@ def may_start(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         _QUOTES.sub(lambda match: match[1] if match[1] is not None else match[2], arguments)
     )
     for index, token in enumerate(tokens):
-        tail = tuple(tokens[index + 1 : index + MAX_TAIL])
         for program in dict.fromkeys((token, token.rpartition("=")[2])):
-            name = _PROGRAM_PLACE.sub("", program)
-            if name and ("/" not in name or name.startswith("./")):  # any other path is a file
-                yield (name, *tail)
+            name = _PROGRAM_PLACE.sub("", program) if "/" in program else program
+            if wanted in ("*", *plain_spelling((name,)), name):  # any other path is a file
+                yield (name, *tokens[index + 1 : index + MAX_TAIL])
 
 
 def _takes_data(words: tuple[str, ...]) -> bool:
