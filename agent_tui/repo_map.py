@@ -187,12 +187,16 @@ class RepoMapTool:
         )
 
 
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def _text(found: RepoMap, unseen: int, name: str) -> str:
-    facts = [name, f"{found.files:,} files", f"{found.shown:,} definitions"]
+    facts = [name, _count(found.files, "file"), _count(found.shown, "definition")]
     if found.left_out:
         facts.append(f"{found.left_out:,} more did not fit")
     if unseen:
-        facts.append(f"{unseen:,} files not looked at yet")
+        facts.append(f"{_count(unseen, 'file')} not looked at yet")
     if found.without_grammar:
         facts.append(f"no grammar for {', '.join(found.without_grammar)}")
     return f"[{' · '.join(facts)}]\n{found.text}".rstrip("\n")

@@ -69,7 +69,8 @@ def _stored(home: Home) -> list[Finding]:
         if missing:
             found.append(Finding(ok=False, detail=missing, fix="what needs it is named when it is used"))
         size = size_text(store_size(home.directory))
-        found.append(Finding(ok=True, detail=f"{len(rows)} checkpoints, {size}, in `{home.directory}`"))
+        count = f"{len(rows)} checkpoint{'' if len(rows) == 1 else 's'}"
+        found.append(Finding(ok=True, detail=f"{count}, {size}, in `{home.directory}`"))
     finally:
         store.close()
         catalog.close()
@@ -80,7 +81,7 @@ def _missing(store: Store, catalog: Catalog) -> str:
     """What git, or our own walk, misses in the store; nothing when it is whole."""
     if store.git is None:
         lost = [commit for commit in catalog.commits() if not reachable(store, commit)]
-        return f"{len(lost)} checkpoints lack objects" if lost else ""
+        return f"{len(lost)} checkpoint{' lacks' if len(lost) == 1 else 's lack'} objects" if lost else ""
     try:
         store.run_git(
             ["fsck", "--connectivity-only", "--no-dangling", "--no-progress"], timeout_s=_FSCK_TIMEOUT_S

@@ -95,7 +95,7 @@ def _outcome(name: str, lines: list[str], total: int, walk: Walk) -> Outcome:
     if walk.ignored:
         facts.append(f"{walk.ignored:,} ignored by .gitignore left out")
     if walk.unread:
-        facts.append(f"{walk.unread:,} directories could not be read")
+        facts.append(f"{walk.unread:,} director{'y' if walk.unread == 1 else 'ies'} could not be read")
     if not walk.is_complete:
         facts.append("the walk stopped at its bound, there are more")
     return Outcome(

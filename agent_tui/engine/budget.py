@@ -111,12 +111,13 @@ class Budget:
         """Key and line of each limit that is four fifths used; a raised limit has a key of its own."""
         limits = self.limits
         lines = (
-            ("turns", limits.max_turns, "{:.0f} of {:.0f} turns used"),
-            ("tools", limits.max_tool_calls, "{:.0f} of {:.0f} tool calls used"),
+            ("turns", limits.max_turns, "{:.0f} of {:.0f} turn{} used"),
+            ("tools", limits.max_tool_calls, "{:.0f} of {:.0f} tool call{} used"),
             ("time", limits.timeout_s, "{:.0f} s of {:.0f} s used"),
-            ("tokens", limits.max_tokens, "{:,.0f} of {:,.0f} tokens used"),
+            ("tokens", limits.max_tokens, "{:,.0f} of {:,.0f} token{} used"),
             ("cost", limits.max_cost_usd, "${:.2f} of ${:.2f} used"),
         )
         for name, limit, line in lines:
             if limit is not None and self.used(name) >= WARN_SHARE * limit:
-                yield f"budget.{name}.{limit:.15g}", f"{name}: {line.format(self.used(name), limit)}"
+                plural = "" if limit == 1 else "s"
+                yield f"budget.{name}.{limit:.15g}", f"{name}: {line.format(self.used(name), limit, plural)}"

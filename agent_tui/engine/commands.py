@@ -9,6 +9,12 @@ from agent_tui.engine.events import Event
 from agent_tui.engine.types import Decision, InputKind
 from context.items import Image
 
+INIT = (  # the message of `/init`
+    "Look at this project and write AGENTS.md at its root: how to build it, how to run one test and "
+    "all tests, how it is laid out, and its conventions. Keep it under 60 lines, "
+    "and only what you have seen to be true."
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submit:

@@ -227,7 +227,7 @@ class PlainApp:
 
     def _submit(self, text: str) -> None:
         self._offered = ""
-        self.send(Submit(text=text))
+        self.send(Submit(text=text, images=self._menus.take_images()))
 
     def _interrupt(self) -> bool:
         now = time.monotonic()

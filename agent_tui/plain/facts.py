@@ -51,7 +51,7 @@ def costs(data: Any) -> list[str]:
 def _tally(tally: Mapping[str, Any]) -> str:
     cost = "price unknown" if tally["cost_usd"] is None else f"{tally['cost_usd']:.4f} dollars"
     return (
-        f"{tally['requests']} requests, {tally['input_tokens']:,} tokens in ("
+        f"{count(tally['requests'], 'request')}, {tally['input_tokens']:,} tokens in ("
         f"{tally['cache_read_tokens']:,} read from a cache, "
         f"{tally['cache_write_tokens']:,} written to one), "
         f"{tally['output_tokens']:,} out, {cost}"

@@ -8,10 +8,11 @@ from typing import Any, Literal, Protocol
 
 from agent_tui.engine.commands import CommandBody, Redo, Rollback, Set, Subject
 from agent_tui.engine.events import InputAccepted, InputDelivered
-from agent_tui.plain import facts
+from agent_tui.plain import facts, images
 from agent_tui.plain.standing import Standing
 from agent_tui.plain.wording import Narrator
 from agent_tui.safe_text import one_line
+from context.items import Image
 
 MOST_SHOWN = 20  # entries of a numbered list
 
@@ -49,6 +50,7 @@ class Menus:
         self._standing = terms.standing
         self._config = terms.standing.config
         self.next_arguments: list[str] | None = None
+        self._images: list[Image] = []
 
     async def run(self, name: str, rest: str) -> bool:
         """Run the menu of that name; False when the session is to be left."""
@@ -60,8 +62,25 @@ class Menus:
             "new": self._new,
             "model": self._model,
             "export": self._export,
+            "image": self._image,
         }[name](rest)
         return self.next_arguments is None
+
+    def take_images(self) -> tuple[Image, ...]:
+        """The pictures for a message that is being sent."""
+        taken, self._images = tuple(self._images), []
+        return taken
+
+    async def _image(self, rest: str) -> None:
+        if not rest:
+            self._terms.say("/image FILE takes a PNG, JPEG, GIF or WebP picture.")
+            return
+        found = images.read(self._config.workspace / Path(rest).expanduser())
+        if isinstance(found, str):
+            self._terms.say(one_line(found, strict=True))
+        else:
+            self._images.append(found)
+            self._terms.say(f"Image: {one_line(found.name, strict=True)} goes with the next message.")
 
     async def _chosen(self, lines: Sequence[str], prompt: str) -> int | None:
         """Index of the chosen line; an empty line chooses none."""

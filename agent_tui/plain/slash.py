@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_tui.engine.commands import (
+    INIT,
     CommandBody,
     Compact,
     EditPending,
@@ -81,6 +82,13 @@ def _about(name: str) -> Callable[[str], Parsed]:
     return lambda rest: Parsed(about=name, rest=rest)
 
 
+def _type(rest: str) -> Parsed:
+    terminal, _, text = rest.partition(" ")
+    if not terminal:
+        return Parsed(text="/type TERMINAL TEXT; /ps lists them")
+    return Parsed(body=TerminalInput(terminal=terminal, chars=text + "\r"))
+
+
 def _stop(rest: str) -> Parsed:
     return Parsed(body=TerminalInput(terminal=rest, signal="TERM") if rest else Interrupt())
 
@@ -115,6 +123,10 @@ COMMANDS: Mapping[str, Slash] = {
         does="send it when this turn has ended",
         parse=lambda rest: Parsed(body=Submit(text=rest, kind=InputKind.QUEUE)),
     ),
+    "image": Slash(usage="/image FILE", does="send a picture with the next message", parse=_menu("image")),
+    "init": Slash(
+        usage="/init", does="have the model write AGENTS.md", parse=lambda _: Parsed(body=Submit(text=INIT))
+    ),
     "now": Slash(
         usage="/now TEXT",
         does="steer now: calls not started are skipped",
@@ -126,6 +138,7 @@ COMMANDS: Mapping[str, Slash] = {
         parse=lambda rest: Parsed(body=EditPending(input_id=rest, text=None)),
     ),
     "stop": Slash(usage="/stop [TERMINAL]", does="interrupt, or end a terminal", parse=_stop),
+    "type": Slash(usage="/type TERMINAL TEXT", does="type a line into a terminal", parse=_type),
     "diff": Slash(usage="/diff [turn|session|ID]", does="what changed", parse=_diff),
     "plan": Slash(usage="/plan", does="the plan again", parse=_about("plan")),
     "checkpoints": Slash(

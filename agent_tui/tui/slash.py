@@ -17,12 +17,6 @@ from agent_tui.tui.transcript.look import Look
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
 
-INIT = (
-    "Look at this project and write AGENTS.md at its root: how to build it, how to run one test and "
-    "all tests, how it is laid out, and its conventions. Keep it under 60 lines, "
-    "and only what you have seen to be true."
-)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slash:
@@ -137,7 +131,7 @@ def _now(app: "AgentApp", argument: str) -> None:
 
 
 def _init(app: "AgentApp", argument: str) -> None:
-    app.link.send(commands.Submit(text=INIT))
+    app.link.send(commands.Submit(text=commands.INIT))
 
 
 def _image(app: "AgentApp", argument: str) -> None:

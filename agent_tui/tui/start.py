@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent_tui.tui import toolkit
+from agent_tui.tui import toolkit, words
 from agent_tui.tui.probe import Probe
 from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, line, untrusted, width_of, wrap
 
@@ -219,6 +219,7 @@ def _nothing_found_sheet(
 
 def trust_sheet(place: str, files: Sequence[tuple[str, Sequence[str]]], *, branch: str = "") -> Sheet:
     """A directory with settings of its own. Values: `not_now`, `trust`, `view`, empty for quit."""
+    kept = words.count(len(files), "file")
     facts = [
         (name if index == 0 else "", effect)
         for name, effects in files
@@ -248,7 +249,7 @@ def trust_sheet(place: str, files: Sequence[tuple[str, Sequence[str]]], *, branc
         below=("Commands run in the sandbox either way.",),
         preselected=0,
         keys="n · t · v · q, or ↑ ↓ and Enter",
-        foot=f"sha-256 of the {len(files)} files is kept in your state directory, nothing here",
+        foot=f"sha-256 of the {kept} is kept in your state directory, nothing here",
     )
 
 
@@ -257,7 +258,7 @@ def cut_sheet(place: str, *, target: str, done: int, total: int, branch: str = "
     return Sheet(
         place=place,
         branch=branch,
-        heading=f"A rollback was cut: {done} of {total} steps are done.",
+        heading=f"A rollback was cut: {done} of {words.count(total, 'step')} done.",
         warning=True,
         facts=[("to", f"checkpoint {target}"), ("means", "some files are as then, others as before it")],
         options=[

@@ -29,7 +29,7 @@ def tokens(count: int) -> str:
 def size(count: int) -> str:
     """`0 bytes`, `14 KB`, `3.2 MB`."""
     if count < 1_000:
-        return f"{count} bytes"
+        return f"{count} byte{'' if count == 1 else 's'}"
     if count < 1_000_000:
         return f"{round(count / 1_000)} KB"
     return f"{count / 1_000_000:.1f} MB" if count < 10_000_000 else f"{round(count / 1_000_000)} MB"

@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.engine.commands import Answer, Command, CommandBody, Decide, Shutdown, Submit
+from agent_tui.engine.commands import (
+    INIT,
+    Answer,
+    Command,
+    CommandBody,
+    Decide,
+    Shutdown,
+    Submit,
+    TerminalInput,
+)
 from agent_tui.engine.events import (
     ApprovalAsked,
     Body,
@@ -217,3 +226,22 @@ async def test_queue_steer_now_and_unknown_commands(
         Submit(text="stop that", kind=InputKind.STEER, now=True),
     ]
     assert "did you mean /rollback?" in capsys.readouterr().out
+
+
+async def test_what_only_the_screen_had_works_in_lines_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (tmp_path / "b.png").write_text("no picture")
+    typed = ["/image a.png", "/image b.png", "/image c.png", "/init", "what is it", "and now"]
+    lines = FakeLines([*typed, "/type t2 npm test", "/type", "/quit"])
+    engine = await run(tmp_path, lines, lambda _: [])
+    submits = [body for body in engine.sent if isinstance(body, Submit)]
+    assert [body.text for body in submits] == [INIT, "what is it", "and now"]
+    assert [[image.name for image in body.images] for body in submits] == [[], ["a.png"], []]
+    assert TerminalInput(terminal="t2", chars="npm test\r") in engine.sent
+    said = capsys.readouterr().out
+    assert "Image: a.png goes with the next message." in said
+    assert "b.png` is no PNG, JPEG, GIF or WebP picture" in said
+    assert "c.png` cannot be read: No such file or directory" in said
+    assert "/type TERMINAL TEXT; /ps lists them" in said

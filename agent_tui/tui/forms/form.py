@@ -291,4 +291,5 @@ def _unarmed_words(draft: bool) -> str:
 
 def locked_words(total: int, seen: int) -> str:
     """Why a choice is locked, empty when it is not."""
-    return "" if seen >= total else f"locked until all was seen (Space): {seen} of {total} lines"
+    lines = words.count(total, "line")
+    return "" if seen >= total else f"locked until all was seen (Space): {seen} of {lines}"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_tui.engine.commands import Subject
-from agent_tui.tui import cutting
+from agent_tui.tui import cutting, words
 from agent_tui.tui.link import RefusedError
 from agent_tui.tui.screens.view import View
 from agent_tui.tui.transcript import blocks, render
@@ -139,4 +139,4 @@ class PagerView(View):
         text = getattr(block, "text", "") if raw else ""
         text = text or "\n".join(plain(row) for row in self._whole(block, self.look))
         self.agent.copy_to_clipboard(text)
-        self.say(f"copied {text.count(chr(10)) + 1} lines")
+        self.say(f"copied {words.count(text.count(chr(10)) + 1, 'line')}")
