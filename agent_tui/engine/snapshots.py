@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agent_tui.engine.events import Body, CallChanged, CheckpointTaken, NoticeRaised
+from agent_tui.engine.events import Body, CallChanged, CheckpointTaken, NoticeRaised, StatusChanged
 from agent_tui.engine.prepare import Prepared, card_text
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.types import CallState
@@ -114,7 +114,9 @@ class Snapshots:
         taken = await self._take(cause)
         if taken.checkpoint is not None:
             # a turn may be over before the watch looks
-            await self._scope.session.warn_once(undo_notice(self._scope.ports.checkpointer.health()))
+            health = self._scope.ports.checkpointer.health()
+            await self._scope.session.warn_once(undo_notice(health))
+            self._scope.session.show(StatusChanged(undo=health))
             await self._scope.session.settle(*taken.bodies)
         elif taken.error and "undo.failed" not in self._scope.session.fold.notices:
             notice = NoticeRaised(text=f"no undo: {taken.error}", level="warning", key="undo.failed")
