@@ -166,7 +166,13 @@ def test_a_flood_costs_bounded_memory_and_says_what_is_left_out(
     assert many - few < MAX_RISE_KIB
     lines = body(results(model_server)[0]).split("\n")
     assert lines[0] == "ABCDEFGH" and lines[-1].endswith("END")
-    shown = sum(len(line) + 1 for line in lines if line and set(line) <= set("ABCDEFGHN"))
+    # a hole in the middle of a line stands on a line of its own: what is before it had no line end there
+    ends = [0 if "characters left out" in after else 1 for after in [*lines[1:], ""]]
+    shown = sum(
+        len(line) + end
+        for line, end in zip(lines, ends, strict=True)
+        if line and set(line) <= set("ABCDEFGHN")
+    )
     counts = [re.findall(r"([\d,]+) (?:bytes|characters left out)", line) for line in lines]
     left_out = sum(int(count.replace(",", "")) for found in counts for count in found)
     assert shown + left_out == FLOOD_BYTES + len("END\n"), "shown or counted"

@@ -70,7 +70,7 @@ def test_a_session_is_named_by_the_fast_model_and_the_cost_of_it_is_told(
             break
     out, _ = process.communicate("/cost\n/quit\n", timeout=20)
     assert "session: 2 requests, 1,300 tokens in (100 read from a cache, 0 written to one), 56 out" in out
-    assert "model other/m: 1 requests, 300 tokens in (100 read" in out and "0.0003 dollars" in out
+    assert "model other/m: 1 request, 300 tokens in (100 read" in out and "0.0003 dollars" in out
     [listed] = json.loads(program.run("sessions", "list", "--json").out)
     assert listed["title"] == "Greeting in plain mode"
 
