@@ -1,8 +1,8 @@
 """What is stored of sessions, for the commands that list, show, export and remove them."""
 
 import json
-import time
 from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from agent_tui.engine.events import (
     SettingChanged,
     TurnEnded,
 )
-from agent_tui.engine.log import EVENT, from_record, to_record
+from agent_tui.engine.log import from_record
 from agent_tui.engine.pictures import Pictures
 from agent_tui.errors import SessionBusyError, UsageError
 from checkpoints.index import (
@@ -66,33 +66,32 @@ def find(state_dir: Path, prefix: str) -> SessionPlace:
 
 def remove(place: SessionPlace) -> None:
     """Delete a session and its output for good. Raises SessionBusyError while a process has it open."""
-    try:
-        owner = Owner.take(place.directory)
-    except OwnedError as error:
-        raise SessionBusyError(str(error)) from error
-    try:
+    with _owned(place):
         remove_session(place)
-    finally:
-        owner.release()
 
 
 async def rename(place: SessionPlace, title: str) -> None:
     """Give a stored session another title. Raises SessionBusyError while a process has it open."""
+    from agent_tui.engine.clock import SystemClock
+    from agent_tui.engine.session import Session
+
+    with _owned(place):
+        records = await SessionRecords.open(place.store)
+        try:
+            session = await Session.load(records, SystemClock())
+            await session.commit(SettingChanged(key="title", value=title))
+        finally:
+            await records.close()
+
+
+@contextmanager
+def _owned(place: SessionPlace) -> Iterator[None]:
     try:
         owner = Owner.take(place.directory)
     except OwnedError as error:
         raise SessionBusyError(str(error)) from error
     try:
-        records = await SessionRecords.open(place.store)
-        try:
-            newest = 0
-            async for record in records.read():
-                newest = max(newest, record.body.get("seq", 0)) if record.kind == EVENT else newest
-            body = SettingChanged(key="title", value=title)
-            event = Event(seq=newest + 1, at=time.time(), run_id="", body=body)
-            await records.append([to_record(event, event.at)])
-        finally:
-            await records.close()
+        yield
     finally:
         owner.release()
 

@@ -114,9 +114,11 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "tools.searching",
     ),
     "agent_tui.stored": (
+        "agent_tui.engine.clock",
         "agent_tui.engine.events",
         "agent_tui.engine.log",
         "agent_tui.engine.pictures",
+        "agent_tui.engine.session",
         "agent_tui.errors",
         "agent_tui.models.replay",
         "checkpoints",
