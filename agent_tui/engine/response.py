@@ -66,8 +66,7 @@ class Responder:
             return over
         await hand_over(self._scope)
         self._compactor.new_request()
-        self.error = await self._compactor.fit()  # ahead of the step, which names the epoch of its view
-        if self.error:
+        if not await self._fits():  # ahead of the step, which names the epoch of its view
             return EndReason.CONTEXT_EXHAUSTED
         step_id = await self._begin_step()
         call = ModelCall(self._scope, step_id, self._time_left)
@@ -95,6 +94,8 @@ class Responder:
                 return answer
             else:
                 return await self._store(answer, call, step_id)
+            if not await self._fits():  # the view or the window is another now
+                return EndReason.CONTEXT_EXHAUSTED
 
     async def ask_last(self, timeout_s: float, max_output_tokens: int) -> Response | None:
         """One request without a second attempt and without calls: the grace call."""
@@ -120,6 +121,11 @@ class Responder:
             self._seen = (key, view_of(self._scope))
         return self._seen[1]
 
+    async def _fits(self) -> bool:
+        """Make the view fit; False where it cannot, and `error` says why."""
+        self.error = await self._compactor.fit()
+        return not self.error
+
     async def _begin_step(self) -> str:
         number = self._session.fold.steps + 1
         view_id = self._session.fold.epoch
@@ -128,10 +134,7 @@ class Responder:
         return f"s{number}"
 
     async def _attempt(self, call: ModelCall) -> Completed | ModelError | Steered | EndReason:
-        """Make the view fit, check what it may cost, and send it."""
-        self.error = await self._compactor.fit()
-        if self.error:
-            return EndReason.CONTEXT_EXHAUSTED
+        """Check what the view may cost, and send it."""
         view = self._view()
         tokens = self._scope.meter.tokens(view)
         budget = budget_of(self._scope)
