@@ -197,7 +197,7 @@ class Transport:
             self._made = _in_thread(self._make_client)
         try:
             return await asyncio.shield(asyncio.wrap_future(self._made))
-        except Exception:
+        except Exception:  # told by whoever sends; a cancelled wait leaves the making alone
             self._made = None
             raise
 

@@ -1,6 +1,7 @@
 """Prompts of the runtime: a limit, no progress, no checkpoint, no room for the session (3.5, 3.8)."""
 
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from agent_tui.tui.transcript.look import Look
 SEND = "Enter send · Esc back"
 
 
-class RuntimeForm:
+class RuntimeForm(ABC):
     """A question of the runtime whose options have letters; `o` and `t` take a text."""
 
     spacing: Spacing = "none"
@@ -33,17 +34,17 @@ class RuntimeForm:
         """None."""
         return []
 
+    @abstractmethod
     def choices(self) -> Sequence[Choice]:
         """The letters."""
-        raise NotImplementedError
 
     def corner(self) -> str:
         """Nothing."""
         return ""
 
+    @abstractmethod
     def answers(self) -> dict[str, str]:
         """Letter → option of the question."""
-        raise NotImplementedError
 
     def press(self, key: str) -> Effect:
         """One armed letter."""

@@ -1,5 +1,6 @@
 """What every full-screen view is: a title rule, a body that scrolls, two rows of keys (2)."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
@@ -300,9 +301,9 @@ class ListView(View, Generic[T]):
         self._rows_at = 0  # row of the body that shows the first item in view, and that item
         self._first = 0
 
+    @abstractmethod
     def row(self, item: T, look: Look) -> Line:
         """One row without its mark, two columns narrower."""
-        raise NotImplementedError
 
     def header(self, look: Look) -> list[Line]:
         """Lines above the rows."""
