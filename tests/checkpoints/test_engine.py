@@ -51,6 +51,21 @@ async def test_a_turn_through_the_port(root: Path, state_dir: Path) -> None:
     await checkpointer.close()
 
 
+async def test_the_first_checkpoint_gives_way_until_something_needs_it(
+    root: Path, state_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("checkpoints.engine.GIVES_WAY_S", 3_600.0)
+    (root / "a").write_text("1")
+    checkpointer = opened(root, state_dir)
+    start = asyncio.create_task(checkpointer.take(cause(Phase.TURN_START)))
+    await asyncio.sleep(0.05)
+    assert not start.done() and checkpointer.health().state == "importing"
+    before = await checkpointer.take(cause(Phase.BEFORE_CALL, call_id="c1", step=1))
+    assert {before.seq, (await start).seq} == {1, 2}
+    assert checkpointer.health().state == "ok"
+    await checkpointer.close()
+
+
 async def test_a_list_tells_what_changed_after_each_one_of_a_session(root: Path, state_dir: Path) -> None:
     (root / "a").write_text("1")
     checkpointer, other = opened(root, state_dir), opened(root, state_dir, "other")
