@@ -235,7 +235,10 @@ class Wave:
         return await self._run_again(ran, Authorised(call=ran.call, policy=verdict.policy, why="by person"))
 
     async def _run_again(self, first: Ran, again: Authorised) -> Ran:
-        before = await self._snapshots.before([again.call], self._step)
+        try:
+            before = await self._snapshots.before([again.call], self._step)
+        except StoppedError:
+            return first  # what it came to is not stored yet
         started = self._started(again, first.checkpoint_id, 2)
         stop = self._scope.stop
         authorised = CallChanged(call_id=again.call.call_id, state=CallState.AUTHORISED)

@@ -1,12 +1,12 @@
 import asyncio
 from pathlib import Path
 
-from agent_tui.engine.commands import Decide, Submit
+from agent_tui.engine.commands import Decide, Interrupt, Submit
 from agent_tui.engine.events import ApprovalAsked, CallEnded, TurnEnded
 from agent_tui.engine.types import Decision, EndReason
 from agent_tui.engine.waves import cut_waves
-from checkpoints.types import FileChange, Uncovered
-from tests.engine.fakes import calls, engine, last_results, text
+from checkpoints.types import Cause, Checkpoint, FileChange, Phase, Uncovered
+from tests.engine.fakes import FakeCheckpointer, calls, engine, last_results, text
 from tools.types import READS_NOTHING, CallSink, Effects, Grant, Invocation, Outcome, OutcomeStatus, PathSet
 
 
@@ -149,6 +149,41 @@ async def test_a_denied_grant_leaves_the_first_result(tmp_path: Path) -> None:
         run.send(Decide(approval_id=asked.approval_id, decision=Decision.DENY, digest=asked.digest))
         await run.wait(TurnEnded)
     assert last_results(run.model.requests[1]) == ["network is off"]
+    assert len(run.toolbox.ran) == 1
+
+
+class SecondSlow(FakeCheckpointer):
+    """The second checkpoint before a call never comes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before = 0
+        self.asked = asyncio.Event()
+
+    async def take(self, cause: Cause) -> Checkpoint:
+        self.before += cause.phase is Phase.BEFORE_CALL
+        if cause.phase is Phase.BEFORE_CALL and self.before == 2:
+            self.asked.set()
+            await asyncio.Event().wait()
+        return await super().take(cause)
+
+
+async def test_a_stop_before_the_second_attempt_leaves_the_first_result(tmp_path: Path) -> None:
+    async def work(invocation: Invocation, sink: CallSink) -> Outcome:
+        return Outcome(status=OutcomeStatus.FAILED, text="network is off", denied_grant=Grant.NETWORK)
+
+    slow = SecondSlow()
+    async with engine(tmp_path, calls(("exec_command", {"cmd": "curl"})), checkpointer=slow) as run:
+        run.toolbox.behaviour["exec_command"] = work
+        run.send(Submit(text="go"))
+        asked = await run.wait(ApprovalAsked)
+        assert isinstance(asked, ApprovalAsked)
+        run.send(Decide(approval_id=asked.approval_id, decision=Decision.ONCE, digest=asked.digest))
+        await slow.asked.wait()
+        run.send(Interrupt())
+        ended = await run.wait(TurnEnded)
+    assert isinstance(ended, TurnEnded) and ended.reason is EndReason.INTERRUPTED
+    assert [(one.call_id, one.outcome.text) for one in run.bodies(CallEnded)] == [("c1.1", "network is off")]
     assert len(run.toolbox.ran) == 1
 
 
