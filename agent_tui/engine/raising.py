@@ -50,7 +50,7 @@ def _question(scope: Scope, limit: Limit, reason: EndReason) -> QuestionAsked:
     raised: float | None = None
     text = f"cost is limited to {_shown(limit, allowed)} and the price of `{fold.model}` is not known"
     if reason is not EndReason.COST_UNKNOWN:
-        raised = _above(used, allowed)
+        raised = _above(used, allowed, places=2 if limit is COST else 0)
         text = f"{_shown(limit, used, bare=True)} of {_shown(limit, allowed)}, after step {fold.steps}"
     return QuestionAsked(
         question_id=f"q{fold.asked + 1}",
@@ -64,12 +64,12 @@ def _question(scope: Scope, limit: Limit, reason: EndReason) -> QuestionAsked:
     )
 
 
-def _above(used: float, allowed: float) -> float:
-    """The limit to offer: doubled until there is room."""
+def _above(used: float, allowed: float, places: int) -> float:
+    """The limit to offer: doubled until there is room, as it is shown: the option is read back."""
     raised = 2 * allowed or 1.0
-    while raised <= used:
+    while round(raised, places) <= used:
         raised *= 2
-    return raised
+    return round(raised, places)
 
 
 def problem_with(facts: LimitFacts, answer: str) -> str:

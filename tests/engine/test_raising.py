@@ -89,6 +89,22 @@ async def test_the_first_option_doubles_the_limit_and_it_is_asked_again_there(tm
     assert warned == ["budget.turns.2", "budget.turns.4"]
 
 
+@pytest.mark.parametrize(("max_cost", "option"), [(0.002, "raise to $0.01"), (0.1, "raise to $0.20")])
+async def test_the_first_option_is_taken_whatever_its_cents(
+    tmp_path: Path, max_cost: float, option: str
+) -> None:
+    script = [read("/a"), text("done")]
+    async with engine(tmp_path, *script, budgets=Budgets(max_cost_usd=max_cost), info=DEAR) as run:
+        run.send(Submit(text="go"))
+        asked = await ask(run)
+        assert asked.options[0] == option
+        run.send(Answer(question_id=asked.question_id, text=asked.options[0]))
+        await run.wait(SettingChanged)
+        run.send(Interrupt())
+        await end(run)
+    assert run.bodies(Refused) == []
+
+
 async def test_an_answer_to_what_was_never_asked_is_told_apart(tmp_path: Path) -> None:
     async with engine(tmp_path, text("done")) as run:
         sent = [
