@@ -107,6 +107,7 @@ class EngineRuntime:
         self._stop = Stop()
         self._work: asyncio.Task[None] | None = None  # turns, a shell command or a compaction
         self._asides: set[asyncio.Task[None]] = set()  # inspections and the watch
+        self._naming: asyncio.Task[None] | None = None
         early: Early = {}
         self._early = early
         self._desk = Desk(session, self._waits, early, lambda: self._busy)
@@ -227,10 +228,11 @@ class EngineRuntime:
         await self._session.close()
         await self._ports.checkpointer.close()  # may wait for a long checkpoint; the session is safe by now
 
-    def _aside(self, work: Coroutine[None, None, None]) -> None:
+    def _aside(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._asides.add(task)
         task.add_done_callback(self._asides.discard)
+        return task
 
     # --- work ---------------------------------------------------------------------------------
 
@@ -256,12 +258,17 @@ class EngineRuntime:
                 for cause in asked:
                     self._session.show(Refused(command_id=cause, reason=NOTHING_PAUSED), cause=cause)
             self._return_to_chosen_model()
-            if wants_title(self._scope()):
-                self._aside(give_title(self._scope()))
+            self._give_title()
             paused = self._session.fold.task_status is TaskStatus.PAUSED
             if paused and not self._stop.now.is_set():
                 await inbox.give_back(self._session, "the run stopped")
             self._session.show(StatusChanged(activity="", branch=self._ports.branch()))
+
+    def _give_title(self) -> None:
+        """Only one is asked for, however many turns end before it is there."""
+        is_asked = self._naming is not None and not self._naming.done()
+        if not is_asked and wants_title(self._scope()):
+            self._naming = self._aside(give_title(self._scope()))
 
     def _return_to_chosen_model(self) -> None:
         if self._relay.has_changed or self._relay.is_planning:

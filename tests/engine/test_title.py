@@ -94,25 +94,45 @@ async def test_a_limit_of_money_keeps_a_model_of_unknown_price_from_being_asked(
         assert fast.requests == [] and run.session.fold.spent.cost_usd == 0.0
 
 
+class Slow(FakeModel):
+    """Answers when `go` is set."""
+
+    def __init__(self, *steps: Step) -> None:
+        super().__init__(steps, FAST)
+        self.asked, self.go = asyncio.Event(), asyncio.Event()
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamPart]:
+        self.asked.set()
+        await self.go.wait()
+        async for part in super().stream(request):
+            yield part
+
+
 async def test_a_title_of_the_person_stays(tmp_path: Path) -> None:
     async with engine(tmp_path, text("ok")) as run:
-        asked, named = asyncio.Event(), asyncio.Event()
-
-        class Slow(FakeModel):
-            async def stream(self, request: ModelRequest) -> AsyncIterator[StreamPart]:
-                asked.set()
-                await named.wait()
-                async for part in super().stream(request):
-                    yield part
-
-        run.runtime._use(replace(run.runtime._ports, fast=Slow([text("theirs")], FAST)))
+        slow = Slow(text("theirs"))
+        run.runtime._use(replace(run.runtime._ports, fast=slow))
         await first_turn(run)
-        await asked.wait()
+        await slow.asked.wait()
         run.send(Set(key="title", value="mine"))
         await run.wait(SettingChanged)
-        named.set()
+        slow.go.set()
         await run.wait(SideRequestEnded)
         assert run.session.fold.settings["title"] == "mine"
+
+
+async def test_a_second_turn_does_not_ask_again_while_the_title_is_awaited(tmp_path: Path) -> None:
+    async with engine(tmp_path, text("ok"), text("ok"), text("ok")) as run:
+        slow = Slow(text("a name"), text("another"))
+        run.runtime._use(replace(run.runtime._ports, fast=slow))
+        await first_turn(run)
+        await slow.asked.wait()
+        for count in (2, 3):
+            run.send(Submit(text="more"))
+            await run.wait(TurnEnded, count=count)
+        slow.go.set()
+        await run.wait(SettingChanged)
+    assert len(slow.requests) == 1
 
 
 @pytest.mark.parametrize("settings", [{"interactive": False}, {"ephemeral": True}])
