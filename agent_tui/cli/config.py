@@ -9,6 +9,7 @@ from agent_tui.config.options import Key, dotted, find
 from agent_tui.config.paths import PROJECT_CONFIG, shown
 from agent_tui.errors import UsageError
 from agent_tui.models.example import EXAMPLE_LOCAL_MODEL, EXAMPLE_MODEL
+from agent_tui.safe_text import one_line
 
 _TEMPLATE = f"""\
 # Settings of agent-tui. Every key can also be given as a flag, as `-c KEY=VALUE`, or as an environment
@@ -64,14 +65,14 @@ def _show(settings: Settings, path: Path, *, as_json: bool) -> None:
     width = max(map(len, told))
     for key, setting in found:
         name = dotted(key)
-        print(f"{name:<{width}}  {told[name]}  ({_origin(key, setting.layer)})")
+        print(one_line(f"{name:<{width}}  {told[name]}  ({_origin(key, setting.layer)})"))
     layers = {setting.layer for setting in settings.values.values()}
     if USER in layers:
         print(f"{USER}: {shown(path)}")
     if PROJECT in layers:
         print(f"{PROJECT}: {shown(settings.workspace / PROJECT_CONFIG)}")
     for ignored in settings.ignored:
-        print(f"ignored: {ignored.reason}")
+        print(one_line(f"ignored: {ignored.reason}"))
 
 
 def _value(key: Key, setting: Setting) -> object:

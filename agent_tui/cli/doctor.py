@@ -19,6 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from agent_tui.cli.settings import load
     from agent_tui.doctor import examine
+    from agent_tui.safe_text import one_line
 
     settings, problem = None, ""
     try:
@@ -34,5 +35,5 @@ def run(arguments: argparse.Namespace) -> int:
         width = max(len(check.name) for check in checks)
         for check in checks:
             fix = f"; {check.fix}" if check.fix else ""
-            print(f"{check.status:<7}  {check.name:<{width}}  {check.detail}{fix}")
+            print(one_line(f"{check.status:<7}  {check.name:<{width}}  {check.detail}{fix}"))
     return failed[0].exit_code if failed else 0

@@ -86,7 +86,9 @@ def _package_code(error: Exception) -> int:
 def _line(error: Exception) -> str:
     if isinstance(error, OSError) and _stdout_is_stuck():
         return f"agent-tui: stdout cannot be written: {error.strerror}"
-    text = " ".join(str(error).split())
+    from agent_tui.safe_text import visible  # an error names what others named: files, models, keys
+
+    text = visible(" ".join(str(error).split()))
     if isinstance(error, AgentError) or _package_code(error) != INTERNAL_FAILURE:
         return f"agent-tui: {text.removeprefix('agent-tui: ')}"
     kind = type(error).__name__

@@ -143,6 +143,20 @@ def test_doctor_tells_a_broken_rules_file_and_local_servers(
     assert program.run("doctor", "-m", "ollama/scripted").code == 0
 
 
+def test_no_name_of_others_reaches_the_terminal_raw(program: Program, model_server: ModelServer) -> None:
+    hostile = "evil\x1b[2J"
+    program.config(
+        f'theme = "{hostile}"\n[providers.ollama]\nbase_url = "{model_server.base_url()}"\n'.replace(
+            "\x1b", "\\u001b"
+        )
+    )
+    model_server.script([], models=[hostile])
+    for argv in (["doctor"], ["config", "show"], ["sessions", "show", hostile]):
+        ran = program.run(*argv)
+        assert "\x1b" not in ran.out + ran.err
+        assert "evil\\x1b[2J" in ran.out + ran.err, "told all the same"
+
+
 def test_doctor_points_at_variables_without_a_meaning(program: Program) -> None:
     said = "`AGENT_TUI_MODLE` is set and has no meaning; did you mean `AGENT_TUI_MODEL`?"
     assert said in program.run("doctor", env={"AGENT_TUI_MODLE": "x"}).out
