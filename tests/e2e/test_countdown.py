@@ -2,24 +2,15 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e import project
 from tests.e2e.running import Running, running
 from tests.model_server.fixture import ModelServer
 from tests.program import Program
 
 BUSY = {"status": 429, "headers": {"Retry-After": "60"}}
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    program = Program.at(tmp_path)
-    project.make(program)
-    return program
 
 
 @pytest.fixture

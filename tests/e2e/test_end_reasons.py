@@ -6,7 +6,6 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,13 +48,6 @@ SCRIPTED: dict[EndReason, tuple[Sequence[str], list[dict[str, Any]]]] = {
     EndReason.MODEL_REJECTED: ((), [{"status": 401, "body": {"error": {"message": "bad key"}}}]),
     EndReason.APPROVAL_UNAVAILABLE: ((), [ASK, ASK, ASK]),
 }
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    program = Program.at(tmp_path)
-    project.make(program)
-    return program
 
 
 def check(events: list[dict[str, Any]], reason: EndReason, code: int) -> None:

@@ -5,17 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e import project
 from tests.e2e.small_disk import SmallDisk, small_disk
 from tests.model_server.fixture import ModelServer
 from tests.program import Program, Ran, model_flags
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    program = Program.at(tmp_path)
-    project.make(program)
-    return program
 
 
 def told_once(ran: Ran, code: int, *words: str) -> None:

@@ -1,9 +1,6 @@
 """The interface in a real terminal: type a task, see it streamed, allow, see what changed, leave, resume."""
 
-from pathlib import Path
-
 import pyte
-import pytest
 
 from tests.cli.terminal import Terminal
 from tests.e2e import project
@@ -26,13 +23,6 @@ class Screen(Terminal):
         while not all(text in self.picture() for text in texts):
             assert self._take(), f"{texts} did not come; shown:\n{self.picture()}"
         return self.picture()
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    program = Program.at(tmp_path)
-    project.make(program)
-    return program
 
 
 def start(program: Program, server: ModelServer, *argv: str) -> Screen:

@@ -1,10 +1,7 @@
 """What a person opens besides the transcript, each over the real engine: going back, sessions, models,
 terminals, diffs, own commands, file mentions."""
 
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from tests.e2e import project
 from tests.e2e.project import call
@@ -14,13 +11,6 @@ from tests.program import Program, model_flags
 
 F3, LEAVE = "\x1bOR", "\x1d"
 ALTERNATE_SCREEN = "\x1b[?1049h"  # entered by each start of the interface
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    program = Program.at(tmp_path)
-    project.make(program)
-    return program
 
 
 def mended(program: Program, server: ModelServer, *more: dict[str, Any]) -> Screen:

@@ -1,22 +1,10 @@
 """A limit that is reached while a person is there, in both interfaces."""
 
-from pathlib import Path
-
-import pytest
-
 from tests.cli.terminal import Terminal
-from tests.e2e import project
 from tests.e2e.project import call
 from tests.e2e.screen import start
 from tests.model_server.fixture import ModelServer
 from tests.program import Program, model_flags
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    program = Program.at(tmp_path)
-    project.make(program)
-    return program
 
 
 def test_the_interface_asks_and_goes_on(program: Program, model_server: ModelServer) -> None:

@@ -6,11 +6,9 @@ import sqlite3
 import subprocess
 import time
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
-from tests.e2e import project
 from tests.e2e.project import call
 from tests.e2e.running import PATIENCE_S, Bell, processes_with, running
 from tests.e2e.screen import Screen
@@ -19,13 +17,6 @@ from tests.program import Program, Ran, model_flags
 
 MARK = "98765.25"
 COMMAND = f"echo half of it; echo ran >> effects; echo up > bell; sleep {MARK}"
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    program = Program.at(tmp_path)
-    project.make(program)
-    return program
 
 
 def kill_in(program: Program, server: ModelServer, *, yield_ms: int, is_live: bool = False) -> None:

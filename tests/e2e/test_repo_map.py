@@ -2,23 +2,12 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
-import pytest
-
-from tests.e2e import project
 from tests.e2e.project import call
 from tests.model_server.fixture import ModelServer
 from tests.program import Program, model_flags
 
 GRAMMARS = ("python", "javascript", "typescript", "go", "rust")
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    program = Program.at(tmp_path)
-    project.make(program)
-    return program
 
 
 def run(program: Program, server: ModelServer, text: str) -> str:

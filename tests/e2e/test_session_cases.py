@@ -19,13 +19,6 @@ from tests.model_server.fixture import ModelServer
 from tests.program import Program, Ran, model_flags
 
 
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    program = Program.at(tmp_path)
-    project.make(program)
-    return program
-
-
 def execute(program: Program, server: ModelServer, *argv: str) -> Ran:
     return program.run("exec", *model_flags("chat", server.base_url()), *argv)
 

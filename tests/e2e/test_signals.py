@@ -2,11 +2,9 @@
 
 import json
 import signal
-from pathlib import Path
 
 import pytest
 
-from tests.e2e import project
 from tests.e2e.project import call
 from tests.e2e.running import Bell, processes_with, running
 from tests.model_server.fixture import ModelServer
@@ -17,13 +15,6 @@ PLAIN = f"echo begun > made; echo $$ > bell; sleep {MARK}"
 STUBBORN = (
     f"trap 'echo told > bell' INT TERM; echo begun > made; echo $$ > bell; while :; do sleep {MARK}; done"
 )
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    program = Program.at(tmp_path)
-    project.make(program)
-    return program
 
 
 def goes_on(program: Program, server: ModelServer) -> str:

@@ -10,21 +10,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.e2e import project
 from tests.e2e.project import call
 from tests.e2e.running import Running, running
 from tests.e2e.screen import start
 from tests.model_server.fixture import ModelServer
 from tests.program import Program, model_flags
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    program = Program.at(tmp_path)
-    project.make(program)
-    return program
 
 
 def events_of(program: Program) -> list[dict[str, Any]]:

@@ -2,25 +2,16 @@
 
 import json
 import signal
-from pathlib import Path
 
 import pytest
 
 from tests.checkpoints.trees import manifest
-from tests.e2e import project
 from tests.e2e.project import call
 from tests.e2e.running import Bell, running
 from tests.model_server.fixture import ModelServer
 from tests.program import Program, model_flags
 
 NAME = ".envrc"  # one of many
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    program = Program.at(tmp_path)
-    project.make(program)
-    return program
 
 
 def names(text: str) -> set[str]:

@@ -1,10 +1,7 @@
 """A program that answers on stdin and goes away: what is open is answered, and the run ends by itself."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from tests.e2e import project
 from tests.e2e.project import call
@@ -12,13 +9,6 @@ from tests.e2e.running import Running, held, running
 from tests.e2e.small_disk import small_disk
 from tests.model_server.fixture import ModelServer
 from tests.program import Program, model_flags
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    program = Program.at(tmp_path)
-    project.make(program)
-    return program
 
 
 def left(run: Running) -> dict[str, Any]:
