@@ -16,7 +16,7 @@ _TAKES_DATA = frozenset(
     """
     ls cat head tail wc stat du df nl cut tr rev tac fold paste join comm cmp diff seq basename dirname
     realpath readlink file od hexdump strings id whoami uname ps pgrep pkill grep egrep fgrep rg jq echo
-    printf true false : pwd cd type which whereis man sleep test [ [[ export declare local readonly typeset
+    printf true false : pwd cd type which whereis sleep test [ [[ export declare local readonly typeset
     mkdir rmdir touch rm cp mv ln chmod chown tee
     """.split()
 )

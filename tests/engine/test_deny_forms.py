@@ -127,6 +127,8 @@ RUNNERS = [
     "rg --pre ./x a; rg --pre 'make deploy' a",
     "tar cf a.tar --checkpoint-action=exec='make deploy' .",
     "sort --compress-program='make deploy' f",
+    "man -P 'make deploy' ls",
+    "man --pager='make deploy' ls",
 ]
 
 HONEST = [
