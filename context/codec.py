@@ -121,7 +121,8 @@ def _union_reader(members: tuple[Any, ...]) -> Read:
     def read(value: Any) -> Any:
         if value is None and type(None) in members:
             return None
-        record = records.get(value.get("type", "")) if isinstance(value, dict) else None
+        name = value.get("type") if isinstance(value, dict) else None
+        record = records.get(name) if isinstance(name, str) else None
         if record is not None:
             return _reader(record)(value)
         for member in members:

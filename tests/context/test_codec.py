@@ -24,11 +24,14 @@ def test_unknown_keys_are_ignored_and_missing_ones_take_their_default() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [None, 3, [], {"type": "Nope"}, {"type": "UserItem"}, {"type": "UserItem", "id": 3}]
+    "value",
+    [None, 3, [], {"type": "Nope"}, {"type": []}, {"type": "UserItem"}, {"type": "UserItem", "id": 3}],
 )
 def test_what_does_not_fit_is_refused(value: object) -> None:
     with pytest.raises(DecodeError):
         decode(UserItem, value)
+    with pytest.raises(DecodeError):
+        decode(Item, value)
 
 
 def test_paths_come_back_as_paths() -> None:
