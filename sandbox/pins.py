@@ -119,7 +119,8 @@ def obeyed(root: Path) -> tuple[Path, ...]:
     except SandboxError:  # nothing is run there then
         found = None
     programs = repository.programs_inside(found, root, home) if found else {}
-    return (*programs, INSTALLATION)
+    # below it only: a project in `/usr/src` with the system's Python in `/usr` is no part of this program
+    return (*programs, INSTALLATION) if INSTALLATION.is_relative_to(root) else tuple(programs)
 
 
 def _pin_beside(pins: Pins, policy: Policy, root: Path, home: Path) -> None:

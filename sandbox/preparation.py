@@ -29,12 +29,11 @@ class Preparation:
 
     def release(self) -> list[str]:
         """Take stand-ins away; returns what a person should know about the workspace now."""
-        told = []
-        if self.pins.lane:
-            told = after_lane(self.policy, self.pins.lane, self.gitlinks)
-        for journal in self.placeholders:
-            journal.release()
-        return told
+        try:
+            return after_lane(self.policy, self.pins.lane, self.gitlinks) if self.pins.lane else []
+        finally:  # a nested repository that cannot be moved leaves no stand-ins behind
+            for journal in self.placeholders:
+                journal.release()
 
 
 def prepare(policy: Policy, environ: Mapping[str, str]) -> Preparation:

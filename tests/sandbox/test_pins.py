@@ -17,6 +17,7 @@ from sandbox.policy import Mode
 from sandbox.probe import ProbeResult
 from tests.sandbox.conftest import Shell, read_until
 from tests.sandbox.worlds import World
+from tools.paths import writing_need
 
 AGENT = Path(__file__).with_name("agent.py")
 
@@ -314,6 +315,14 @@ async def test_what_the_program_obeys_and_is_made_of_stays_closed_in_every_root(
     assert not (own["state_dir"] / "x").exists()
 
 
+def test_a_project_inside_the_installation_is_no_part_of_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one in `/usr/src`, with the Python of the system in `/usr`."""
+    monkeypatch.setattr("sandbox.pins.INSTALLATION", world.ws.parent)
+    assert writing_need(world.ws / "main.py", world.policy()) is None
+
+
 async def test_a_granted_secret_file_is_shown(shell: Shell) -> None:
     (shell.world.ws / ".env").write_text("KEY=shown\n")
     _, hidden = await shell.run("cat .env")
@@ -349,6 +358,20 @@ async def test_a_nested_repository_of_the_index_is_disarmed_and_nothing_outside(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+async def test_stand_ins_go_also_when_a_nested_repository_cannot_be_moved(shell: Shell) -> None:
+    world = shell.world
+    before = names(world)
+    (world.state / "sandbox").mkdir(parents=True, exist_ok=True, mode=0o700)
+    (world.state / "sandbox" / "quarantine").touch()
+    script = "git init -q sub && git -C sub commit -q --allow-empty -m x && git add sub"
+    running = await shell.start(script, policy={"git_lane": True})
+    assert (await running.wait()).code == 0
+    await running.ended()
+    running.close()
+    assert any("clearing up after the sandbox failed" in notice for notice in running.notices)
+    assert names(world) == sorted([*before, "sub"])
+
+
 async def test_a_root_of_somebody_else_needs_no_stand_ins(shell: Shell) -> None:
     ended, said = await shell.run("ls /var/lib && echo ok", policy={"extra_roots": (Path("/var/lib"),)})
     assert (ended.code, said.splitlines()[-1]) == (0, "ok")
