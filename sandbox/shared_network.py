@@ -70,9 +70,13 @@ def make(bwrap: str) -> Network:
 
 def _take(bwrap: str, nsenter: str) -> Network:
     words = [bwrap, *_MAKER, "--", "/bin/sh", "-c", _HOLD]
-    with subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={}
-    ) as maker:
+    try:
+        maker = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={}
+        )
+    except OSError as error:
+        raise SandboxError(f"`{bwrap}` cannot be started: {error.strerror}") from error
+    with maker:
         assert maker.stdin is not None and maker.stdout is not None
         try:
             ready, _, _ = select.select([maker.stdout], [], [], _TIMEOUT_S)

@@ -163,6 +163,11 @@ def test_kill_9_leaves_nothing_of_it(world: World, found: ProbeResult) -> None:
         time.sleep(0.01)
 
 
+def test_a_bwrap_that_cannot_be_started_is_an_error_of_ours(tmp_path: Path) -> None:
+    with pytest.raises(SandboxError, match="cannot be started"):
+        shared_network.make(str(tmp_path / "bwrap"))
+
+
 def inside(inode: int) -> list[str]:
     """Processes of a network namespace."""
     found = []
