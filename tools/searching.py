@@ -103,6 +103,8 @@ async def _search(query: Query, ripgrep: str | None, root: int) -> AsyncIterator
         async for hit in _search(query, None, root):
             yield hit
     elif code not in (0, 1):
+        if not complaints:  # killed, for want of memory perhaps: what it found is not all
+            raise SearchError(f"the searcher ended with exit code {code}")
         for hit in _unread(complaints):
             yield hit
 

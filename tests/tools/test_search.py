@@ -143,6 +143,14 @@ async def test_what_cannot_be_read_is_said_and_hides_nothing_else(place: Path, r
     assert "b/c.py" in [hit.path for hit in found]
 
 
+async def test_a_searcher_that_was_killed_is_no_empty_answer(place: Path, tmp_path: Path) -> None:
+    killed = tmp_path / "rg"
+    killed.write_text('#!/bin/sh\ncase "$*" in *--json*) kill -9 $$;; esac\nexit 1\n')
+    killed.chmod(0o755)
+    with pytest.raises(SearchError, match="ended with exit code -9"):
+        await hits(Query(directory=place, pattern="found"), str(killed))
+
+
 async def test_the_agents_own_state_is_never_searched_nor_listed(room: Room) -> None:
     room.write("here.txt", "found\n")
     own = room.policy.workspace / "state"
