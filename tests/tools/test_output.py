@@ -281,6 +281,12 @@ def test_wide_and_joining_characters_take_the_cells_of_a_terminal() -> None:
     assert made.take(100).screen == "中文|\ne\u0301|  X\n123456789\n中"
 
 
+def test_joining_characters_without_end_fill_no_memory() -> None:
+    made = collector(size=(10, 4))
+    made.feed(0, b"\x1b[?1049ha" + "\u0301".encode() * 100_000)
+    assert len(made.take(100).screen or "") < 100
+
+
 def test_live_text_gives_every_line_once_and_marks_what_is_rewritten() -> None:
     made = collector()
     made.feed(0, b"one\ntwo 1%")

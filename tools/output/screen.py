@@ -2,6 +2,8 @@
 
 import unicodedata
 
+_CELL_CHARS = 32  # a program can print joining characters for ever; the longest flags and families have fewer
+
 
 class Screen:
     """A grid of characters with a cursor and a scroll region; a wide one leaves the cell after it empty."""
@@ -39,7 +41,9 @@ class Screen:
     def _put(self, char: str) -> None:
         width = 1 if char.isascii() else _width(char)
         if width == 0:
-            self.cells[self.row][max(0, self.column - 1)] += char
+            at = max(0, self.column - 1)
+            if len(self.cells[self.row][at]) < _CELL_CHARS:
+                self.cells[self.row][at] += char
             return
         if self.column + width > self.columns:
             self._line_feed()
