@@ -60,6 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         last_message=_writable(Path(last_message).expanduser()) if last_message else None,
         takes_orders=arguments.stdin_commands,
         said=_said(config.model.model) if replays and config.model and not prompt else (),
+        ephemeral=config.ephemeral,
     )
     resume = NEWEST if arguments.last else (arguments.resume or "")
     start = Start(config=config, settings=settings, resume=resume, fork=arguments.fork)

@@ -75,6 +75,7 @@ class Job:
     last_message: Path | None = None
     takes_orders: bool = False  # commands as JSON lines on stdin
     said: tuple[Later, ...] = ()  # in place of a prompt: a whole session, as it was saved
+    ephemeral: bool = False  # nothing is kept that could be resumed
 
 
 class OneShot:
@@ -307,7 +308,7 @@ class OneShot:
             self._progress.say(f"agent-tui: {self._output_problem}")
         if self._refusal and self._ended is None:
             self._progress.say(f"agent-tui: {self._refusal}")
-        if self._signal is not None and self._session:
+        if self._signal is not None and self._session and not self._job.ephemeral:
             self._progress.say(
                 f"agent-tui: session {self._session} is kept; `agent-tui resume {self._session}`"
             )

@@ -45,6 +45,20 @@ def test_sigterm_in_a_command_is_a_pause_that_can_be_resumed(
     assert "effects may be partial" in sent and "Outcome unknown" not in sent
 
 
+def test_an_ephemeral_run_that_is_interrupted_promises_no_session(
+    program: Program, model_server: ModelServer
+) -> None:
+    bell = Bell(program.workspace)
+    model_server.script([{"calls": [call("exec_command", cmd=PLAIN)]}])
+    with running(program, model_server.base_url(), "--ephemeral", "go") as run:
+        bell.wait()
+        run.process.send_signal(signal.SIGINT)
+        code, err = run.end()
+    assert code == 130, err
+    assert "resume" not in err and "is kept" not in err
+    assert not program.state.exists()
+
+
 def test_a_second_ctrl_c_kills_what_does_not_listen(program: Program, model_server: ModelServer) -> None:
     bell = Bell(program.workspace)
     model_server.script([{"calls": [call("exec_command", cmd=STUBBORN)]}])
