@@ -1,9 +1,12 @@
 """Names that are looked up one by one, without listing their folders."""
 
+import errno
 import os
 from collections.abc import Collection, Iterable
-from contextlib import suppress
 from typing import Protocol
+
+# a file tool may name what no file can be called, and all later checkpoints look for it again
+_MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 
 
 class Entry(Protocol):
@@ -25,11 +28,14 @@ class _Named:
 
 
 def looked_up(path: bytes, names: Collection[bytes]) -> list[tuple[bytes, Entry]]:
-    """Those of the names that exist; raises PermissionError for a closed folder."""
+    """Those of the names that exist; raises PermissionError for a closed folder, and OSError."""
     found: list[tuple[bytes, Entry]] = []
     for name in names:
-        with suppress(FileNotFoundError, NotADirectoryError):
+        try:
             found.append((name, _Named(path + b"/" + name)))
+        except OSError as error:
+            if error.errno not in _MISSING:
+                raise
     return found
 
 

@@ -71,3 +71,13 @@ def test_content_is_read_again_only_where_something_may_have_changed(root: Path)
     read.clear()
     scanner.scan(counting, only=[b"4", b"5"])
     assert sorted(read) == [b"4", b"5"]
+
+
+@pytest.mark.parametrize("name", ["n" * 300, "folder/" + "n" * 300])
+def test_a_name_that_no_file_can_have_is_missing(root: Path, name: str) -> None:
+    (root / "folder").mkdir()
+    (root / "folder/f").write_text("f")
+    scanner = Scanner(root=os.fsencode(root), limits=Limits(), above=Rules(), targeted=True)
+    found = scanner.scan(keep, touched=[b"folder/f", name.encode()]).root
+    assert list(found.folders[b"folder"].files) == [b"f"]
+    assert not found.gaps
