@@ -116,7 +116,9 @@ def _prepared(connection: sqlite3.Connection) -> int:
         if version == 1:
             for statement in _FROM_VERSION_1.split(";"):
                 connection.execute(statement)
-            return SCHEMA_VERSION
+            version = SCHEMA_VERSION
+        if version == SCHEMA_VERSION:  # else each new one would be placed by a look at all
+            connection.execute("CREATE INDEX IF NOT EXISTS by_place ON checkpoints (placed)")
     return version
 
 

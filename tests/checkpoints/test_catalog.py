@@ -64,6 +64,17 @@ def test_the_last_turn_begins_at_its_first_start(path: Path) -> None:
     catalog.close()
 
 
+def places_without_a_look_at_all(catalog: Catalog) -> bool:
+    plan = catalog._query("EXPLAIN QUERY PLAN SELECT max(placed) FROM checkpoints", ())
+    return "by_place" in str(plan)
+
+
+def test_a_new_one_is_placed_without_a_look_at_all(path: Path) -> None:
+    catalog = Catalog(path)
+    assert places_without_a_look_at_all(catalog)
+    catalog.close()
+
+
 def test_a_list_of_the_first_version_keeps_its_order(path: Path) -> None:
     now = Catalog(path)
     rows = [now.add(row(session, at)) for session, at in (("b", 1.0), ("a", 2.0), ("b", 3.0))]
@@ -80,6 +91,7 @@ def test_a_list_of_the_first_version_keeps_its_order(path: Path) -> None:
     catalog = Catalog(path)
     added = catalog.add(row("a", 0.5))
     assert [one.id for one in catalog.listed("")] == [added.id, *(one.id for one in reversed(rows))]
+    assert places_without_a_look_at_all(catalog)
     again = Catalog(path)
     assert again.get("a", 1) == replace(rows[1], placed=2)
     for one in (catalog, again):
