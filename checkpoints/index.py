@@ -142,8 +142,11 @@ def remove_unused(place: SessionPlace) -> None:
 def _holds_nothing_else(place: SessionPlace) -> bool:
     """No output, and no store that was set aside for its damage."""
     own = {STORE_NAME, f"{STORE_NAME}-wal", f"{STORE_NAME}-shm", LOCK_NAME, ARTIFACTS_NAME}
-    names = set(os.listdir(place.directory))
-    return names <= own and not (place.artifacts.is_dir() and os.listdir(place.artifacts))
+    try:
+        names = set(os.listdir(place.directory))
+        return names <= own and not (place.artifacts.is_dir() and os.listdir(place.artifacts))
+    except FileNotFoundError:  # another process takes it away at this moment
+        return True
 
 
 def places(state_dir: Path) -> Iterator[SessionPlace]:

@@ -93,6 +93,16 @@ async def test_a_copy_of_an_open_session_is_a_session_of_its_own(tmp_path: Path)
     assert [entry.id for entry in list_sessions(tmp_path)] == [copy.id]
 
 
+async def test_a_session_that_is_taken_away_meanwhile_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stays = await make(tmp_path, "x", 1.0)
+    gone = SessionPlace(id="gone", directory=tmp_path / "sessions" / "gone")
+    monkeypatch.setattr("checkpoints.index.places", lambda _: iter([gone, stays]))
+    assert [entry.id for entry in list_sessions(tmp_path)] == [stays.id]
+    assert not gone.directory.exists()
+
+
 async def unused(state: Path) -> SessionPlace:
     """A start in which nothing was said."""
     place = create_session(state)
