@@ -37,8 +37,9 @@ WHEN = {
 RULES = """
 ## Rules of approval
 
-`rules.toml` beside your `config.toml` holds what was settled beforehand. `p` at a question writes to it,
-`/approvals` lists it and takes rules back; you may edit it too, comments stay. Each rule is one table:
+`rules.toml` beside your `config.toml` holds what was settled beforehand. `p` (allow) and `b`
+(deny) at a question write to it, `/approvals` lists it and takes rules back; you may edit it too, comments
+stay. Each rule is one table:
 
 ```toml
 [[rule]]

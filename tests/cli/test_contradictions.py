@@ -38,6 +38,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
             (*EXEC, "-s", "read-only", "--add-dir", "/usr", "hi"),
             "`--add-dir` and `--sandbox read-only` exclude each other",
         ),
+        ((*EXEC, "-c", "idle_timeout=0", "hi"), "`idle_timeout` must be above 0; "),
         ((*EXEC, "--add-dir", "/", "hi"), "--add-dir: `/` holds your home or the agent's own files; "),
         ((*EXEC, "--add-dir", "~", "hi"), "--add-dir: `~` holds your home or the agent's own files; "),
         (("resume", "ab", "--last", "--plain"), "resume: give an ID or `--last`, not both"),
