@@ -111,7 +111,7 @@ class LogReader:
         self._summary = (SummaryUnit(id=found.id, text=found.text),) if found and found.text else ()
 
     def read(self) -> Reading:
-        """The units of the whole log; costs what is new, whatever the length of the log."""
+        """The units of the whole log; only what is new is read, the others are as they were."""
         if self._reading is not None and self._place == len(self._log):
             return self._reading
         if any(isinstance(item, RECORDS) for item in self._log[self._place :]):
