@@ -32,8 +32,7 @@ class Preparation:
         try:
             return after_lane(self.policy, self.pins.lane, self.gitlinks) if self.pins.lane else []
         finally:  # a nested repository that cannot be moved leaves no stand-ins behind
-            for journal in self.placeholders:
-                journal.release()
+            _release(self.placeholders)
 
 
 def prepare(policy: Policy, environ: Mapping[str, str]) -> Preparation:
@@ -54,26 +53,40 @@ def _gather(policy: Policy, home_dir: Path, environ: Mapping[str, str]) -> Prepa
     if not empty_file.exists():
         empty_file.touch(mode=0o444)
     facts = host.look(policy, home_dir, places.cache, environ)
-    found, placeholders, others = _pin(policy, home_dir, empty_file)
-    roots = (policy.workspace, *policy.extra_roots)
-    git_settings.write_copy(places.settings, home_dir, pins.stand_in_names(found.stand_ins, roots))
-    beside = Kind.WRITE if policy.mode is Mode.WORKSPACE_WRITE else Kind.READ
-    approved = [path for path in policy.writable if _needs_mount(path, policy)]
-    layers = Layers(
-        granted=_grants(Kind.READ, policy.readable) + _grants(beside, policy.extra_roots),
-        pins=tuple(found.mounts),
-        approved=_grants(Kind.WRITE, approved),
-        covers=host.covers_of(policy, home_dir, places.cache),
-    )
+    found, held, others = _pin(policy, home_dir, empty_file)
+    try:
+        roots = (policy.workspace, *policy.extra_roots)
+        git_settings.write_copy(places.settings, home_dir, pins.stand_in_names(found.stand_ins, roots))
+        layers = _layers(policy, home_dir, places, found)
+        gitlinks = frozenset(repository.gitlinks(found.lane)) if found.lane else frozenset()
+    except BaseException:
+        _release(held)
+        raise
     return Preparation(
         policy=policy,
         host=replace(facts, settings=str(places.settings)),
         pins=found,
         layers=layers,
         checked=(*layers.granted, *layers.approved, *(layers.pins if others else ())),
-        placeholders=placeholders,
-        gitlinks=frozenset(repository.gitlinks(found.lane)) if found.lane else frozenset(),
+        placeholders=held,
+        gitlinks=gitlinks,
     )
+
+
+def _layers(policy: Policy, home_dir: Path, places: "Places", found: Pins) -> Layers:
+    beside = Kind.WRITE if policy.mode is Mode.WORKSPACE_WRITE else Kind.READ
+    approved = [path for path in policy.writable if _needs_mount(path, policy)]
+    return Layers(
+        granted=_grants(Kind.READ, policy.readable) + _grants(beside, policy.extra_roots),
+        pins=tuple(found.mounts),
+        approved=_grants(Kind.WRITE, approved),
+        covers=host.covers_of(policy, home_dir, places.cache),
+    )
+
+
+def _release(held: Iterable[Placeholders]) -> None:
+    for journal in held:
+        journal.release()
 
 
 def _pin(policy: Policy, home_dir: Path, empty_file: Path) -> tuple[Pins, list[Placeholders], int]:
@@ -103,8 +116,7 @@ def _pin(policy: Policy, home_dir: Path, empty_file: Path) -> tuple[Pins, list[P
     try:
         found, others = hold(roots)
     except BaseException:
-        for journal in held:
-            journal.release()
+        _release(held)
         raise
     return found, held, others
 

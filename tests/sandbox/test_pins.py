@@ -372,6 +372,19 @@ async def test_stand_ins_go_also_when_a_nested_repository_cannot_be_moved(shell:
     assert names(world) == sorted([*before, "sub"])
 
 
+async def test_stand_ins_go_also_when_a_grant_is_impossible(shell: Shell) -> None:
+    before = names(shell.world)
+    with pytest.raises(SandboxError, match="cannot grant"):
+        await shell.start("true", policy={"readable": (shell.world.out / "missing",)})
+    assert names(shell.world) == before
+
+
+async def test_a_setting_of_git_with_a_word_too_long_for_a_name_harms_nothing(shell: Shell) -> None:
+    shell.world.run(f'cd "$WS" && git config filter.x.clean "tool {"n" * 5000}"')
+    ended, said = await shell.run("echo here")
+    assert (ended.code, said) == (0, "here\n")
+
+
 async def test_a_root_of_somebody_else_needs_no_stand_ins(shell: Shell) -> None:
     ended, said = await shell.run("ls /var/lib && echo ok", policy={"extra_roots": (Path("/var/lib"),)})
     assert (ended.code, said.splitlines()[-1]) == (0, "ok")
