@@ -88,5 +88,6 @@ def _where(file: Path, action: str) -> str:
         rows = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
         rows = []
-    row = next((n for n, row in enumerate(rows, 1) if re.match(rf"\s*(?:keys\.)?{action}\s*=", row)), None)
+    said = re.compile(rf"\s*(?:keys\.)?{re.escape(action)}\s*=")
+    row = next((n for n, row in enumerate(rows, 1) if said.match(row)), None)
     return f"{file}:{row}" if row is not None else f"{file}: [keys]"

@@ -57,3 +57,6 @@ def test_keys_may_be_exchanged_and_an_error_names_its_line(tmp_path: Path) -> No
     file.write_text('theme = "dark"\n[keys]\nhelp = "y"\n')
     with pytest.raises(UsageError, match=r"config\.toml:3: key `y`"):
         keymap_of({"keys.help": "y"}, file)
+    file.write_text('[keys]\n"a(" = "f7"\n')
+    with pytest.raises(UsageError, match=r"config\.toml: \[keys\]: unknown action `a\(`"):
+        keymap_of({"keys.a(": "f7"}, file)
