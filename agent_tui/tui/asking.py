@@ -137,9 +137,7 @@ class Asking:
         if isinstance(body, commands.Settle):
             self._app.feed.settled(body.question_id)
         elif isinstance(body, commands.Decide | commands.Answer):
-            answered = body.approval_id if isinstance(body, commands.Decide) else body.question_id
-            self._app.session.answers[sent] = answered
-            self._mark(answered)
+            self._mark(body.approval_id if isinstance(body, commands.Decide) else body.question_id, sent)
         self.update()
         self._app.draw_fixed()
 
@@ -149,11 +147,11 @@ class Asking:
             event = asked.event
             if isinstance(event, events.ApprovalAsked) and asked.id != but:
                 deny = commands.Decide(approval_id=asked.id, decision=Decision.DENY, digest=event.digest)
-                self._app.link.send(deny)
-                self._mark(asked.id)
+                self._mark(asked.id, self._app.link.send(deny))
 
-    def _mark(self, question_id: str) -> None:
-        """Answered here; the engine's event will put its own words in place of these."""
+    def _mark(self, question_id: str, sent: str) -> None:
+        """Answered here by the command `sent`; the engine's event will put its own words there."""
+        self._app.session.answers[sent] = question_id
         for asked in self._app.session.asked:
             if asked.id == question_id and not asked.answer:
                 asked.answer = "answered"

@@ -355,11 +355,12 @@ class Feed:
         self._answered(body.question_id, "answered" if body.text is not None else "no answer")
 
     def _answered(self, question_id: str, words: str) -> None:
-        self.state.answers.clear()
+        answers = self.state.answers
+        self.state.answers = {sent: to for sent, to in answers.items() if to != question_id}
         for asked in self.state.asked:
             if asked.id == question_id:
                 asked.answer = words
-        if not self.state.open_questions:
+        if not self.state.open_questions and not self.state.answers:  # an answer on its way may be refused
             self.state.asked.clear()
 
     def settled(self, question_id: str) -> None:

@@ -26,17 +26,25 @@ class Outside:
         self.next_arguments: list[str] | None = None  # of `agent-tui`, after this session ended
 
     def edit(self, text: str, *, suffix: str = ".md") -> str | None:
-        """The text after `$VISUAL` or `$EDITOR`; None when there is none or it failed."""
+        """The text after `$VISUAL` or `$EDITOR`; None when there is none or it failed.
+
+        What the editor left alone comes back as it was, also characters that a file cannot hold: a caller
+        may take any difference for a decision.
+        """
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
         if not editor:
             self._app.say("no editor: set $VISUAL or $EDITOR", 4.0)
             return None
         with tempfile.TemporaryDirectory(prefix="agent-tui-") as directory:
             file = Path(directory) / f"draft{suffix}"
-            file.write_text(text, "utf-8")
+            written = text.encode("utf-8", errors="replace")
+            file.write_bytes(written)
             if self._run([*shlex.split(editor), str(file)]) != 0:
                 return None
-            return file.read_text("utf-8", errors="replace").rstrip("\n")
+            left = file.read_bytes()
+        if left.rstrip(b"\n") == written.rstrip(b"\n"):
+            return text.rstrip("\n")
+        return left.decode("utf-8", errors="replace").rstrip("\n")
 
     def _run(self, argv: list[str], then: Callable[[], None] = lambda: None) -> int:
         try:

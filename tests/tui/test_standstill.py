@@ -1,10 +1,12 @@
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from agent_tui.engine import commands, events
-from agent_tui.engine.types import EndReason
-from tests.tui import scenes
+from agent_tui.engine.types import Decision, EndReason
+from tests.tui import gallery, scenes
 from tests.tui.driving import driven
 from tests.tui.fake_engine import Play
 from tools.types import Grant
@@ -144,3 +146,45 @@ async def test_a_card_says_what_was_answered_and_what_the_model_does_not_see(tmp
     async with driven(tmp_path, play) as it:
         assert "↳ you said: SQLite" in it.screen
         assert "not shown to the model · exit 0" in it.screen
+
+
+async def test_an_answer_that_is_refused_after_another_was_taken_leaves_its_question_open(
+    tmp_path: Path,
+) -> None:
+    async with driven(tmp_path, two_approvals()) as it:
+        await it.press("escape")
+        refused = next(sent for sent, asked in it.app.session.answers.items() if asked == "ap2")
+        taken = events.ApprovalDecided(approval_id="ap1", call_id="c21", decision=Decision.DENY, by="person")
+        it.engine.emit(taken)
+        it.engine.emit(events.Refused(command_id=refused, reason="it changed since it was shown"))
+        await it.settle()
+        assert [each.id for each in it.app.session.open_questions] == ["ap2"]
+        assert "make b" in it.screen
+
+
+@pytest.mark.parametrize(
+    ("patch", "after", "decided"),
+    [
+        ("a\r\nb\ud800\n", None, None),
+        ("a\r\nb\n", b"a\r\nc\n", "a\r\nc\n"),
+    ],
+)
+async def test_a_patch_that_the_editor_left_alone_is_not_decided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patch: str, after: bytes | None, decided: str | None
+) -> None:
+    monkeypatch.setenv("VISUAL", "edit")
+    proposed, *rest = scenes.approval(1, "patch 1 file", {"action": "edit"}, diff=gallery.DIFF)
+    assert isinstance(proposed, events.CallProposed)
+    play = [replace(proposed, arguments=json.dumps({"patch": patch})), *rest]
+    async with driven(tmp_path, [*scenes.turn(), *play]) as it:
+
+        def edit(argv: list[str]) -> int:
+            if after is not None:
+                Path(argv[1]).write_bytes(after)
+            return 0
+
+        monkeypatch.setattr(it.app.outside, "_run", edit)
+        await it.wait_for_arming()
+        await it.type("e")
+        sent = [body for body in it.engine.sent_of(commands.Decide) if isinstance(body, commands.Decide)]
+    assert [json.loads(body.edited)["patch"] for body in sent] == ([decided] if decided else [])
