@@ -76,10 +76,11 @@ class QuestionForm:
 
 def _option(key: str, text: str) -> Choice:
     """The engine joins label and description by a colon."""
-    label, found, note = one_line(text).partition(": ")
-    return (
-        Choice(key=key, label=label, note=note) if found and len(label) <= 17 else Choice(key=key, label=text)
-    )
+    shown = one_line(text)
+    label, found, note = shown.partition(": ")
+    if found and len(label) <= 17:
+        return Choice(key=key, label=label, note=note)
+    return Choice(key=key, label=shown)
 
 
 class LostForm:
