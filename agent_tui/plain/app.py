@@ -5,6 +5,7 @@ begun before a question appeared never answers it: it is set aside and offered a
 """
 
 import asyncio
+import shlex
 import sys
 import time
 from contextlib import nullcontext, suppress
@@ -68,6 +69,7 @@ class PlainApp:
         self._draft = ""
         self._offered = offered  # sent by an empty line as the first message
         self._asked = ""  # id of the question that is being put
+        self._is_choosing = False  # what is typed belongs to a menu
         self._commands = 0
         self._session_id = ""
         self._running = False
@@ -122,6 +124,9 @@ class PlainApp:
         finally:
             self._begun.set()
             self._closed.set()
+            for sent, future in self._replies.items():  # nobody is left to answer
+                future.set_result(Refused(command_id=sent, reason="the session is closed"))
+            self._replies.clear()
             self._lines.set_aside()
 
     def _take(self, event: Event) -> None:
@@ -155,7 +160,7 @@ class PlainApp:
     def _set_aside(self) -> None:
         """The line that is being typed must not answer what comes; a message is offered again."""
         typed = self._lines.set_aside()
-        if not self._asked:
+        if not self._asked and not self._is_choosing:
             self._draft = typed or self._draft
 
     def _follow_pending(self, event: Event) -> None:
@@ -273,17 +278,22 @@ class PlainApp:
             self.say(*(self._narrator.lines(plan) if plan else ["No plan yet."]))
         else:
             argv = (sys.executable, "-P", "-m", "agent_tui", "doctor")
-            output = asyncio.subprocess.PIPE
-            doctor = await asyncio.create_subprocess_exec(*argv, stdout=output, stderr=output)
+            doctor = await asyncio.create_subprocess_exec(
+                *argv, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+            )  # fmt: skip
             found, _ = await doctor.communicate()
             self.say(*visible(found.decode("utf-8", "replace")).splitlines())
 
     async def ask(self, prompt: str) -> str | None:
         """One line for a menu; None when the person turned away from it, or a question came."""
+        self._is_choosing = True
         try:
             return await self._lines.read(prompt)
         except Interrupted:
             return None
+        finally:
+            self._is_choosing = False
 
     async def facts(self, subject: Subject, **args: str) -> Any | None:
         """What an `Inspect` gives; None after its refusal was printed."""
@@ -388,7 +398,12 @@ async def run(engine: Engine, config: Config, *, first: Submit | None, offered: 
     """Drive `engine` in line mode until the person leaves; returns the exit code. `offered` is a
     message that an empty line sends as the first one."""
     if not sys.stdin.isatty():
-        return await PlainApp(engine, config, StreamLines(), offered).run(first)
+        app = PlainApp(engine, config, StreamLines(), offered)
+        code = await app.run(first)
+        if app.next_arguments is not None:  # the lines that were read ahead would be lost to it
+            words = one_line(shlex.join(app.next_arguments), strict=True)
+            app.say(f"Go on with: agent-tui {words}")
+        return code
     from prompt_toolkit.patch_stdout import patch_stdout
 
     history = None if config.ephemeral else config.state_dir / "plain-history"

@@ -86,6 +86,7 @@ class StreamLines:
 
     def __init__(self) -> None:
         self._lines: asyncio.Queue[bytes] | None = None
+        self._room = threading.Semaphore(MAX_LINES_AHEAD)
         self._waiting: asyncio.Task[bytes] | None = None
         self._aside = asyncio.Event()
         self.ended = False
@@ -93,8 +94,8 @@ class StreamLines:
     async def read(self, prompt: str, draft: str = "") -> str | None:
         """See LineSource; a draft cannot be offered here and is printed."""
         if self._lines is None:
-            self._lines = asyncio.Queue(MAX_LINES_AHEAD)
-            feeding = (asyncio.get_running_loop(), self._lines)
+            self._lines = asyncio.Queue()
+            feeding = (asyncio.get_running_loop(), self._lines, self._room)
             threading.Thread(target=_feed, args=feeding, daemon=True).start()
         sys.stdout.write(f"{prompt}{draft}\n")
         sys.stdout.flush()
@@ -113,6 +114,7 @@ class StreamLines:
         if not waiting.done():
             return b""
         self._waiting = None
+        self._room.release()
         self.ended = not waiting.result()
         return waiting.result()
 
@@ -122,15 +124,17 @@ class StreamLines:
         return ""
 
 
-def _feed(loop: asyncio.AbstractEventLoop, lines: "asyncio.Queue[bytes]") -> None:
+def _feed(loop: asyncio.AbstractEventLoop, lines: "asyncio.Queue[bytes]", room: threading.Semaphore) -> None:
     """In a thread, since not everything that stdin can be can be waited for; an empty line of bytes is
     the end of the input."""
     line = b"begun"
     while line:
+        room.acquire()
         try:
             line = sys.stdin.buffer.readline(MAX_LINE_BYTES)
-        except OSError:  # a directory, or a terminal that went away
+        except (OSError, ValueError):  # a directory, a terminal that went away, a file that was closed
             line = b""
-        if loop.is_closed():
+        try:
+            loop.call_soon_threadsafe(lines.put_nowait, line)
+        except RuntimeError:  # the loop is closed: nobody reads any more
             return
-        asyncio.run_coroutine_threadsafe(lines.put(line), loop).result()

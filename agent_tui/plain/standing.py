@@ -4,18 +4,22 @@ from dataclasses import dataclass, field, fields, replace
 
 from agent_tui.engine.events import (
     Body,
+    CallDrafted,
     CallEnded,
     CallProposed,
     CheckpointTaken,
     PlanChanged,
+    ReasoningStreamed,
     RetryScheduled,
     RolledBack,
     SessionClosed,
     SessionStarted,
     SettingChanged,
     StatusChanged,
+    StepStarted,
     TaskChanged,
     TerminalChanged,
+    TextStreamed,
     TurnEnded,
     TurnStarted,
 )
@@ -23,6 +27,8 @@ from agent_tui.engine.types import Config, TaskStatus
 from agent_tui.plain.wording import count, money
 from agent_tui.safe_text import one_line
 from checkpoints.types import Health, Phase
+
+_GOES_ON = (StepStarted, TextStreamed, ReasoningStreamed, CallDrafted, TurnEnded)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,7 +55,7 @@ class Standing:
 
     def take(self, body: Body) -> None:
         """One event."""
-        self.waits_to_retry = isinstance(body, RetryScheduled)
+        self._take_retry(body)
         match body:
             case SessionStarted():
                 self.session_id, self.workspace, self.model = body.session_id, body.workspace, body.model
@@ -82,6 +88,13 @@ class Standing:
                 self._terminals[body.terminal] = body
             case _:
                 pass
+
+    def _take_retry(self, body: Body) -> None:
+        """What comes beside a wait, such as the state of a terminal, does not end it."""
+        if isinstance(body, RetryScheduled):
+            self.waits_to_retry = True
+        elif isinstance(body, _GOES_ON):
+            self.waits_to_retry = False
 
     def _take_status(self, body: StatusChanged) -> None:
         known = {item.name: getattr(body, item.name) for item in fields(body)}

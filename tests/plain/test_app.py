@@ -1,6 +1,7 @@
 """Line mode against a scripted engine: what is printed, and what is sent for what is typed."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +13,9 @@ from agent_tui.engine.commands import (
     Answer,
     Command,
     CommandBody,
+    Continue,
     Decide,
+    Inspect,
     Shutdown,
     Submit,
     TerminalInput,
@@ -23,13 +26,17 @@ from agent_tui.engine.events import (
     Event,
     InputAccepted,
     InputDelivered,
+    Inspected,
     QuestionAsked,
+    RetryScheduled,
     SessionClosed,
     SessionStarted,
+    StatusChanged,
     TurnEnded,
     TurnStarted,
 )
 from agent_tui.engine.types import Config, Decision, EndReason, InputKind
+from agent_tui.plain import app as plain_app
 from agent_tui.plain import questions
 from agent_tui.plain.app import PlainApp
 from context.items import Usage
@@ -74,8 +81,10 @@ class FakeLines:
     half_typed: str = ""
     ended: bool = False
     aside: bool = False
+    on_prompt: Callable[[str], None] = print
 
     async def read(self, prompt: str, draft: str = "") -> str | None:
+        self.on_prompt(prompt)
         self.prompts.append(prompt)
         self.drafts.append(draft)
         self.aside = False
@@ -245,3 +254,60 @@ async def test_what_only_the_screen_had_works_in_lines_too(
     assert "b.png` is no PNG, JPEG, GIF or WebP picture" in said
     assert "c.png` cannot be read: No such file or directory" in said
     assert "/type TERMINAL TEXT; /ps lists them" in said
+
+
+async def test_a_session_that_ends_before_it_answers_a_menu_leaves_nobody_waiting(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    closed = SessionClosed(reason="SIGTERM")
+    engine = await run(
+        tmp_path, FakeLines(["/checkpoints"]), lambda body: [closed] if isinstance(body, Inspect) else []
+    )
+    assert isinstance(engine.sent[0], Inspect)
+    assert "Refused: the session is closed" in capsys.readouterr().out
+
+
+async def test_a_number_begun_in_a_menu_is_no_message(tmp_path: Path) -> None:
+    found = [{"name": "demo/a"}, {"name": "demo/b"}]
+
+    def react(body: CommandBody) -> list[Body]:
+        return [Inspected(command_id="plain-1", data=found)] if isinstance(body, Inspect) else [ENDED]
+
+    engine = FakeEngine(react)
+    engine.queue.put_nowait(SessionStarted(session_id="7f3a0000", workspace="/w", model="demo/demo"))
+
+    def half_typed(prompt: str) -> None:
+        if prompt.startswith("use, "):
+            lines.half_typed = "2"
+            engine.queue.put_nowait(approval())
+
+    lines = FakeLines(["/model", "3", "/quit"], on_prompt=half_typed)
+    await asyncio.wait_for(PlainApp(engine, config(tmp_path), lines).run(None), timeout=5)
+    assert any(isinstance(body, Decide) and body.decision is Decision.DENY for body in engine.sent)
+    assert "2" not in lines.drafts
+
+
+async def test_another_session_is_named_where_input_is_no_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"/resume ab12\nnot for this one\n")
+    os.close(writing)
+    engine = FakeEngine(lambda _: [])
+    engine.queue.put_nowait(SessionStarted(session_id="7f3a0000", workspace="/w", model="demo/demo"))
+    with os.fdopen(reading) as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert await asyncio.wait_for(plain_app.run(engine, config(tmp_path), first=None), timeout=5) == 0
+    assert engine.sent == [Shutdown()]
+    assert "Go on with: agent-tui resume ab12 --plain" in capsys.readouterr().out
+
+
+async def test_an_empty_line_ends_a_wait_for_the_model_whatever_came_beside_it(tmp_path: Path) -> None:
+    retry = RetryScheduled(attempt=2, attempts=5, delay_s=30.0, error="busy")
+
+    def react(body: CommandBody) -> list[Body]:
+        begun: list[Body] = [TurnStarted(task_id="t1", run_id="r1"), retry, StatusChanged(context_used=10)]
+        return begun if isinstance(body, Submit) else [ENDED] if isinstance(body, Continue) else []
+
+    engine = await run(tmp_path, FakeLines(["do it", "", "", "/quit"]), react)
+    assert engine.sent == [Submit(text="do it"), Continue(), Shutdown()]

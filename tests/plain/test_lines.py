@@ -1,11 +1,13 @@
 import os
 import pty
+import subprocess
+import sys
 import termios
 import tty
 
 import pytest
 
-from agent_tui.plain.lines import keys_kept
+from agent_tui.plain.lines import StreamLines, keys_kept
 
 
 def test_a_key_typed_before_the_prompt_reads_is_still_that_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,3 +32,26 @@ def test_a_terminal_that_went_away_is_left_alone(monkeypatch: pytest.MonkeyPatch
         with keys_kept():
             os.close(keyboard)
         monkeypatch.undo()
+
+
+def test_input_that_nobody_reads_ends_with_the_session() -> None:
+    """In a process of its own: what a thread leaves behind is said at the end of one."""
+    script = (
+        "import asyncio\nfrom agent_tui.plain.lines import StreamLines\n"
+        "print(asyncio.run(StreamLines().read('> ')))\n"
+    )
+    given = b"/quit\n" + b"more\n" * 5_000
+    ended = subprocess.run([sys.executable, "-c", script], input=given, capture_output=True, timeout=10)
+    assert (ended.stdout, ended.stderr) == (b"> \n/quit\n", b"")
+
+
+async def test_more_lines_than_are_read_ahead_all_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent_tui.plain.lines.MAX_LINES_AHEAD", 3)
+    reading, writing = os.pipe()
+    os.write(writing, b"".join(b"%d\n" % n for n in range(20)))
+    os.close(writing)
+    with os.fdopen(reading) as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        lines = StreamLines()
+        assert [await lines.read("") for _ in range(21)] == [*(str(n) for n in range(20)), None]
+        assert lines.ended
