@@ -11,6 +11,7 @@ from agent_tui.engine.authorise import Authorised
 from agent_tui.engine.events import CallChanged, CallProposed
 from agent_tui.engine.prepare import ended, prepare
 from agent_tui.engine.scope import Scope
+from agent_tui.engine.stop import StoppedError
 from agent_tui.engine.types import CallState
 from agent_tui.engine.wave import Wave
 from tools.types import Outcome, OutcomeStatus
@@ -34,7 +35,13 @@ async def run_own(
         await scope.session.commit(proposed, ended(ready, ready.answer))
         return ready.answer
     await scope.session.commit(proposed, CallChanged(call_id=call_id, state=CallState.VALIDATED))
-    await wave.run_allowed([Authorised(call=ready, policy=scope.ports.gate.policy(), why=f"by {by}")])
+    try:
+        await wave.run_allowed([Authorised(call=ready, policy=scope.ports.gate.policy(), why=f"by {by}")])
+    except StoppedError:  # nobody else answers it: it is owed to no model
+        if scope.session.fold.calls[call_id].ended is None:
+            stopped = Outcome(status=OutcomeStatus.SKIPPED, text="Not run: stopped before it began")
+            await scope.session.settle(ended(ready, stopped))
+        raise
     done = scope.session.fold.calls[call_id].outcome
     return done or Outcome(
         status=OutcomeStatus.SKIPPED, text="Not run: no checkpoint could be taken before it"

@@ -3,8 +3,8 @@
 import asyncio
 from pathlib import Path
 
-from agent_tui.engine.commands import Interrupt, Submit
-from agent_tui.engine.events import CallChanged, CallStarted, TaskChanged, TurnEnded
+from agent_tui.engine.commands import Interrupt, RunShell, Submit
+from agent_tui.engine.events import CallChanged, CallEnded, CallStarted, TaskChanged, TurnEnded
 from agent_tui.engine.types import Budgets, CallState, EndReason, TaskStatus
 from checkpoints.types import Cause, Checkpoint, Phase
 from tests.engine.fakes import FakeCheckpointer, calls, engine, last_results, text
@@ -49,6 +49,27 @@ async def test_an_interrupt_does_not_wait_for_the_first_checkpoint(tmp_path: Pat
         assert isinstance(ended, TurnEnded) and ended.reason is EndReason.INTERRUPTED
         assert (run.bodies(CallStarted), run.session.fold.owed) == ([], {})
         slow.go.set()
+
+
+class StuckCheckpointer(FakeCheckpointer):
+    """A checkpoint before a call never comes."""
+
+    async def take(self, cause: Cause) -> Checkpoint:
+        if cause.phase is Phase.BEFORE_CALL:
+            await asyncio.Event().wait()
+        return await super().take(cause)
+
+
+async def test_a_command_of_the_person_that_was_stopped_before_its_start_ends_in_the_records(
+    tmp_path: Path,
+) -> None:
+    async with engine(tmp_path, checkpointer=StuckCheckpointer()) as run:
+        run.send(RunShell(command="make"))
+        await run.wait(CallChanged)
+        run.send(Interrupt())
+        ended = await run.wait(CallEnded)
+        assert isinstance(ended, CallEnded) and ended.outcome.status is OutcomeStatus.SKIPPED
+        assert (run.bodies(CallStarted), run.toolbox.ran) == ([], [])
 
 
 async def test_a_look_at_a_terminal_is_waiting_for_a_tool_and_its_time_counts(tmp_path: Path) -> None:
