@@ -4,6 +4,8 @@ Files first, then the record: a crash between the two leaves the story longer th
 the checkpoint taken before the rollback still tells.
 """
 
+from collections.abc import Iterable
+from itertools import takewhile
 from typing import assert_never
 
 from agent_tui.engine import inbox
@@ -12,7 +14,7 @@ from agent_tui.engine.events import GrantRemoved, RolledBack
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Part, Session
 from checkpoints.types import Cause, Checkpoint, CheckpointError, Phase, RollbackResult
-from context.items import CompactionItem, NoticeItem, ResponseItem, RollbackItem, UserItem
+from context.items import CompactionItem, Item, NoticeItem, ResponseItem, RollbackItem, UserItem
 from context.units import visibility_of
 
 
@@ -67,8 +69,9 @@ def redo_parts(session: Session, last: RolledBack, files: RollbackResult | None)
     if last.item_id:
         item_id = session.item_id("b")
         parts.append(RollbackItem(id=item_id, hidden=(), undone=last.item_id))
+        earlier = takewhile(lambda item: item.id != last.item_id, session.fold.log)
         again = _hidden_by(session, last.checkpoint_id)
-        if again:
+        if _in_force(earlier, again):  # else it had brought nothing back
             parts.append(RollbackItem(id=session.item_id("b", ahead=1), hidden=again))
     body = RolledBack(
         checkpoint_id=files.target if files else last.checkpoint_id,
@@ -104,7 +107,7 @@ def rollback_parts(
         hidden, draft = hidden_from(session, target)
         item_id = session.item_id("b")
         parts.append(RollbackItem(id=item_id, hidden=hidden))
-        for ahead, back in enumerate(_in_force(session, _hidden_by(session, target.id)), start=1):
+        for ahead, back in enumerate(_in_force(session.fold.log, _hidden_by(session, target.id)), start=1):
             parts.append(RollbackItem(id=session.item_id("b", ahead=ahead), hidden=(), undone=back.id))
         parts += inbox.returns(session, "rolled back")
         parts += [
@@ -182,9 +185,9 @@ def _hidden_by(session: Session, checkpoint_id: str) -> tuple[str, ...]:
     return next(found, ())
 
 
-def _in_force(session: Session, hidden: tuple[str, ...]) -> list[RollbackItem]:
-    """The records that hide exactly these items and were not taken back."""
-    records = [item for item in session.fold.log if isinstance(item, RollbackItem)]
+def _in_force(log: Iterable[Item], hidden: tuple[str, ...]) -> list[RollbackItem]:
+    """The records of a log that hide exactly these items and were not taken back in it."""
+    records = [item for item in log if isinstance(item, RollbackItem)]
     undone = {record.undone for record in records}
     return [record for record in records if hidden and record.hidden == hidden and record.id not in undone]
 

@@ -108,6 +108,22 @@ async def test_a_rollback_takes_the_conversation_back_and_a_redo_brings_it_again
     assert said == ["first", "second", "third", "fourth"]
 
 
+async def test_to_take_back_a_rollback_hides_only_what_it_had_brought_back(tmp_path: Path) -> None:
+    async with engine(tmp_path, text("one"), text("two")) as run:
+        await finish(run, "first")
+        start = run.checkpointer.taken[0]
+        run.send(Rollback(checkpoint_id=start.id))
+        await run.wait(RolledBack)
+        before = replace(start.cause, phase=Phase.BEFORE_ROLLBACK)
+        run.checkpointer.taken.append(replace(start, id="0123abcd/undo", seq=2, cause=before))
+        for count, command in enumerate((Redo(), Rollback(checkpoint_id="0123abcd/undo"), Redo()), start=2):
+            run.send(command)
+            await run.wait(RolledBack, count=count)
+        await finish(run, "second", 2)
+    said = [unit.item.text for unit in run.model.requests[-1].view.units if hasattr(unit, "item")]
+    assert said == ["first", "second"]
+
+
 async def test_a_rollback_of_files_only_keeps_the_conversation_and_tells_the_model(tmp_path: Path) -> None:
     async with engine(tmp_path, text("one"), text("two")) as run:
         await finish(run, "first")
