@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from agent_tui.errors import UsageError
-from agent_tui.safe_text import one_line
+from agent_tui.safe_text import one_line, visible
 from checkpoints.index import DISK_FULL, SessionEntry
 
 ACTIONS = ("list", "show", "export", "rm")
@@ -91,8 +91,10 @@ def _print(blocks: AsyncIterator[str], output: str | None) -> None:
 
 
 async def _copy(blocks: AsyncIterator[str], stream: TextIO) -> None:
+    for_person = stream.isatty()  # a file or a program gets what was said as it is
     async for block in blocks:
-        stream.write(block.encode("utf-8", "replace").decode("utf-8") + "\n")
+        text = visible(block) if for_person else block.encode("utf-8", "replace").decode("utf-8")
+        stream.write(text + "\n")
 
 
 def _as_json(entries: Sequence[SessionEntry]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.cli.parser import COMMANDS, split_command
+from tests.cli.terminal import Terminal
 from tests.model_server.fixture import ModelServer
 from tests.program import ROOT, Program
 
@@ -155,6 +156,17 @@ def test_no_name_of_others_reaches_the_terminal_raw(program: Program, model_serv
         ran = program.run(*argv)
         assert "\x1b" not in ran.out + ran.err
         assert "evil\\x1b[2J" in ran.out + ran.err, "told all the same"
+
+
+def test_a_session_is_shown_on_a_terminal_without_what_moves_it(program: Program) -> None:
+    assert program.run("exec", "-m", "demo/scripted", "say\x1b[2Jit").code == 0
+    session = json.loads(program.run("sessions", "--json").out)[0]["id"]
+    for argv in (["show", session], ["export", session, "--format", "markdown"]):
+        with Terminal(program, "sessions", *argv) as terminal:
+            terminal.expect("say\\x1b[2Jit")
+            assert terminal.end() == 0
+        assert "\x1b[2J" not in terminal.seen
+        assert "say\x1b[2Jit" in program.run("sessions", *argv).out, "a file has what was said"
 
 
 def test_doctor_points_at_variables_without_a_meaning(program: Program) -> None:
