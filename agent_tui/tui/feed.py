@@ -216,6 +216,7 @@ class Feed:
             self.touch(block)
 
     def _response(self, body: events.ResponseEnded) -> None:
+        self.state.heard_at = 0.0
         if self._reasoning is None and (body.reasoning or body.usage.reasoning_tokens):
             self._reasoning = blocks.Reasoning(at=self._at)
             self.add(self._reasoning)
@@ -263,6 +264,7 @@ class Feed:
             body.reason,
         )
         state.running.clear()
+        state.heard_at = 0.0
         if body.text:
             state.last_answer = body.text
         glyph, words = end_words(body, cut=self._cut)

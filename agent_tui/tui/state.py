@@ -82,7 +82,7 @@ class State:
     step: int = 0
     turn_started_at: float = 0.0
     activity_at: float = 0.0
-    heard_at: float = 0.0  # of the newest sign of life of the model
+    heard_at: float = 0.0  # of the newest sign of life of the model; 0 while no request is out
     stopping_at: float = 0.0
     retry: Retry | None = None
     running: set[str] = field(default_factory=set)

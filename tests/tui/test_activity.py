@@ -1,0 +1,42 @@
+"""The activity line: what is said while nothing comes."""
+
+from agent_tui.engine import events
+from agent_tui.tui.feed import Feed
+from agent_tui.tui.glyphs import UNICODE
+from agent_tui.tui.state import State
+from agent_tui.tui.transcript.lines import plain
+from agent_tui.tui.widgets import activity
+from checkpoints.types import Health
+from context.items import Usage
+
+LATER = activity.Moment(width=100, now=1_030.0)
+
+
+def said(*bodies: events.Body) -> str:
+    """The line half a minute after these came."""
+    feed = Feed(State())
+    for seq, body in enumerate(bodies, 1):
+        feed.apply(events.Event(seq=seq, at=1_000.0, run_id="r1", body=body))
+    return plain(activity.line(feed.state, LATER, UNICODE))
+
+
+ASKED = (
+    events.StatusChanged(model="openai/gpt"),
+    events.TurnStarted(task_id="t1", run_id="r1"),
+    events.StepStarted(step_id="s1", number=1),
+)
+ANSWERED = events.ResponseEnded(
+    step_id="s1", item_id="i1", text="", reasoning="", reasoning_s=0.0, usage=Usage(), cost_usd=None,
+    reserved_calls=1,
+)  # fmt: skip
+IMPORTING = events.StatusChanged(undo=Health(state="importing", done_files=10, total_files=40))
+
+
+def test_a_model_that_sends_nothing_is_waited_for() -> None:
+    assert "waiting for openai · 0:30 since the last word" in said(*ASKED)
+
+
+def test_a_model_that_has_answered_is_not_waited_for() -> None:
+    shown = said(*ASKED, ANSWERED, IMPORTING)
+    assert "waiting for" not in shown
+    assert "first checkpoint" in shown
