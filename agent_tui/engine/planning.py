@@ -22,6 +22,11 @@ def plan_notice(scope: Scope, ahead: int) -> list[NoticeItem]:
     return [NoticeItem(id=scope.session.item_id("n", ahead=ahead), text=PLAN)]
 
 
+def carry_out_notice(scope: Scope) -> NoticeItem:
+    """What the model after the planner is told, also where the planner failed."""
+    return NoticeItem(id=scope.session.item_id("n"), text=CARRY_OUT)
+
+
 async def hand_over(scope: Scope) -> None:
     """Before a request: let the chosen model go on once there is something to carry out."""
     relay = scope.relay
@@ -31,7 +36,7 @@ async def hand_over(scope: Scope) -> None:
         planner = relay.info.name
         relay.hand_over()
         scope.meter.forget()
-        notice = NoticeItem(id=scope.session.item_id("n"), text=CARRY_OUT)
+        notice = carry_out_notice(scope)
         told = NoticeRaised(text=f"`{planner}` has planned; `{relay.info.name}` carries it out")
         await scope.session.commit(notice, told)
     scope.session.show(StatusChanged(model=relay.info.name, context_window=relay.info.context_window))

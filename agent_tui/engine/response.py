@@ -9,7 +9,7 @@ from agent_tui.engine.events import Body, NoticeRaised, ResponseEnded, StatusCha
 from agent_tui.engine.fold import step_number
 from agent_tui.engine.framing import budget_of, request_of, view_of, window_of
 from agent_tui.engine.inbox import deliver
-from agent_tui.engine.planning import hand_over
+from agent_tui.engine.planning import carry_out_notice, hand_over
 from agent_tui.engine.prepare import Prepared, prepare_part, proposals, refuse_cut, refuse_repeated
 from agent_tui.engine.progress import call_fingerprint
 from agent_tui.engine.request import ModelCall, Steered
@@ -166,7 +166,7 @@ class Responder:
         scope, left = self._scope, self._time_left()
         if not scope.ports.falls_back(error) or (left is not None and left <= 0):
             return False
-        failed = scope.relay.info.name
+        failed, was_planning = scope.relay.info.name, scope.relay.is_planning
         has_changed, problems = scope.relay.advance()
         told = list(problems)
         if has_changed:
@@ -175,8 +175,9 @@ class Responder:
             told.append(f"`{failed}` failed: {error.message}; `{info.name}` answers for the rest of this run")
             status = StatusChanged(model=info.name, context_window=info.context_window, activity="thinking")
             self._session.show(status)
+        notices = [carry_out_notice(scope)] if has_changed and was_planning else []
         if told:
-            await self._session.commit(*(NoticeRaised(text=text, level="warning") for text in told))
+            await self._session.commit(*notices, *(NoticeRaised(text=text, level="warning") for text in told))
         return has_changed
 
     async def _fail(self, error: ModelError, call: ModelCall, step_id: str) -> EndReason:

@@ -62,6 +62,7 @@ async def test_when_the_planner_is_down_the_chosen_model_takes_over(tmp_path: Pa
         planned_by(run, down, down, down)
         await turn(run, "go")
         assert any("`fake/fake` answers" in body.text for body in run.bodies(NoticeRaised))
+        assert holds(run.model.requests[0].view, CARRY_OUT)
 
 
 async def test_a_model_does_not_plan_for_itself(tmp_path: Path) -> None:
