@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox import processes
 from sandbox.errors import SandboxError
 from sandbox.launch import spawn
 from sandbox.placeholders import Placeholders, StandIn
@@ -48,11 +50,14 @@ def test_a_crash_leaves_stand_ins_that_the_next_start_removes(world: World, foun
         stdout=subprocess.PIPE,
     )
     assert agent.stdout is not None
-    agent.stdout.readline()
+    first = processes.open_handle(int(agent.stdout.readline().split()[1]))
     assert ".envrc" in names(world)
     agent.send_signal(signal.SIGKILL)
     agent.wait()
     agent.stdout.close()
+    # bwrap may still be laying its mounts, and would make a file anew that goes at that moment
+    assert select.select([first.fd], [], [], 10)[0]
+    first.close()
     assert ".envrc" in names(world)
     assert Placeholders.of(world.state, world.ws).present() == ()
     assert names(world) == before
