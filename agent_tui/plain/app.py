@@ -277,7 +277,7 @@ class PlainApp:
             plan = self.standing.plan
             self.say(*(self._narrator.lines(plan) if plan else ["No plan yet."]))
         else:
-            argv = (sys.executable, "-P", "-m", "agent_tui", "doctor")
+            argv = (sys.executable, "-P", "-m", "agent_tui", "doctor", *self._menus.flags())
             doctor = await asyncio.create_subprocess_exec(
                 *argv, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,

@@ -144,7 +144,7 @@ class Menus:
 
     async def _resume(self, rest: str) -> None:
         if rest:
-            self.next_arguments = ["resume", rest, *self._guards()]
+            self.next_arguments = ["resume", rest, "--plain", *self._guards()]
             return
         here = str(self._config.workspace)
         found = [
@@ -159,24 +159,28 @@ class Menus:
         shown = found[:MOST_SHOWN]
         at = await self._chosen([facts.session(each, self._standing.session_id) for each in shown], "resume")
         if at is not None:
-            self.next_arguments = ["resume", str(shown[at]["id"]), *self._guards()]
+            self.next_arguments = ["resume", str(shown[at]["id"]), "--plain", *self._guards()]
 
     async def _fork(self, _: str) -> None:
-        self.next_arguments = ["resume", self._standing.session_id, "--fork", *self._guards()]
+        self.next_arguments = ["resume", self._standing.session_id, "--fork", "--plain", *self._guards()]
 
     async def _new(self, _: str) -> None:
+        self.next_arguments = ["--plain", *self.flags()]
+
+    def flags(self) -> list[str]:
+        """Flags for another start with the model and the guards of this session."""
         name, (first, address) = self._standing.model, self._standing.address
         model = ["-m", name] if name else []
         if address and first.partition("/")[0] == name.partition("/")[0]:
             model += ["--base-url", address]
-        self.next_arguments = [*model, *self._guards()]
+        return [*model, *self._guards()]
 
     def _guards(self) -> list[str]:
-        """What guards the machine stays as this start was told; line mode stays line mode."""
+        """What guards the machine stays as this start was told."""
         config = self._config
         roots = [word for root in config.extra_roots for word in ("--add-dir", str(root))]
         network = ["--network"] if config.network else []
-        return ["--plain", "-s", config.sandbox.value, "-a", config.approval.value, *network, *roots]
+        return ["-s", config.sandbox.value, "-a", config.approval.value, *network, *roots]
 
     # --- the rest ------------------------------------------------------------------------------
 

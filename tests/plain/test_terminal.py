@@ -118,6 +118,7 @@ def test_it_goes_back_with_a_preview_and_on_in_another_session(
     it.type("mend the test", "mended", "Done:")
     it.type("/status", "Model: compatible/scripted", "Undo: ok", "Terminals: 0 live")
     it.type("/diff", "+    return a + b")
+    it.type("/doctor", "compatible/scripted")
     it.type("/checkpoints", "before your message mend the test", "after patch calc.py")
     it.type("/rollback", "go back to, 1 to")
     it.type("x", "Type a number")
