@@ -35,11 +35,16 @@ class Outside:
         if not editor:
             self._app.say("no editor: set $VISUAL or $EDITOR", 4.0)
             return None
+        try:
+            argv = shlex.split(editor)
+        except ValueError:  # a quote without its end
+            slash.notice(self._app, f"`{editor}` is no command; mend $VISUAL or $EDITOR")
+            return None
         with tempfile.TemporaryDirectory(prefix="agent-tui-") as directory:
             file = Path(directory) / f"draft{suffix}"
             written = text.encode("utf-8", errors="replace")
             file.write_bytes(written)
-            if self._run([*shlex.split(editor), str(file)]) != 0:
+            if self._run([*argv, str(file)]) != 0:
                 return None
             left = file.read_bytes()
         if left.rstrip(b"\n") == written.rstrip(b"\n"):

@@ -79,3 +79,10 @@ async def test_the_doctor_is_asked_about_the_model_of_the_session(
         await it.act("/doctor")
         [argv] = ran
         assert argv[argv.index("doctor") :][1:3] == ["-m", it.app.session.status.model]
+
+
+async def test_an_editor_that_is_no_command_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VISUAL", "vim 'a")
+    async with driven(tmp_path, scenes.turn()) as it:
+        await it.press("ctrl+g")
+        assert "`vim 'a` is no command; mend $VISUAL or $EDITOR" in it.screen
