@@ -12,6 +12,9 @@ _RUN_KEYS = re.compile(
     r"(core\.(editor|pager|sshcommand|fsmonitor|askpass|gitproxy|hookspath)|sequence\.editor|pager\..*"
     r"|diff\.external|.*\.(textconv|command|cmd|clean|smudge|process|driver|helper|program|path)|include.*)\Z"
 )
+# letters without a value that can stand before another in one word
+_MAKE_FLAGS = "-[bBdeikLmnpqrRsStvw]*"
+_GIT_FLAGS = "-[acdEFgGhHiIklLnpPqrvwWyz]*"
 _GIT_RUNS = {
     "rebase": ("-x", "--exec"),
     "difftool": ("-x", "--extcmd"),
@@ -55,11 +58,9 @@ def _make(words: Sequence[Word]) -> Inner:
     """A makefile from standard input, and `--eval`, are code in the line."""
     texts = [word.text or "" for word in words[1:]]
     for index, text in enumerate(texts):
-        value = re.fullmatch(r"(?:-f|--file=|--makefile=)(.+)", text)
-        named = value[1] if value else ""
-        if text in ("-f", "--file", "--makefile"):
-            named = texts[index + 1] if index + 1 < len(texts) else ""
-        if is_stream(named) or re.match(r"--ev|-E", text):
+        value = re.fullmatch(rf"(?:{_MAKE_FLAGS}f|--(?:fi|mak)[a-z]*(?:=|$))(.*)", text)
+        named = (value[1] or "".join(texts[index + 1 : index + 2])) if value else ""
+        if is_stream(named) or re.match(f"--ev|{_MAKE_FLAGS}E", text):
             return UNSEEN
     return NOTHING
 
@@ -68,15 +69,21 @@ def _valued(words: Sequence[Word], options: Sequence[str]) -> list[str | None]:
     """The values of these options, in the same word or the next one; None: not known."""
     found: list[str | None] = []
     for index, word in enumerate(words):
-        text = word.text or ""
-        if text in options:
-            found.append(words[index + 1].text if index + 1 < len(words) else None)
-            continue
         for option in options:
-            joined = f"{option}=" if option.startswith("--") else option
-            if text.startswith(joined):
-                found.append(text[len(joined) :])
+            value = _joined(word.text or "", option)
+            if value is not None:
+                found.append(value or (words[index + 1].text if index + 1 < len(words) else None))
     return found
+
+
+def _joined(text: str, option: str) -> str | None:
+    """What a word holds behind an option, '' when that is the next word; None where it is another option.
+    Long ones can be shortened, and short ones stand behind others in one word."""
+    if option.startswith("--"):
+        name, _, value = text.partition("=")
+        return value if len(name) > 3 and option.startswith(name) else None
+    found = re.fullmatch(f"{_GIT_FLAGS}{option[1]}(.*)", text, re.DOTALL)
+    return found[1] if found else None
 
 
 def _ripgrep(words: Sequence[Word]) -> Inner:

@@ -66,6 +66,28 @@ def test_every_command_of_a_line_is_found(line: str, commands: list[tuple[list[s
 @pytest.mark.parametrize(
     "line",
     [
+        "git rebase -ix 'a b' main",
+        "git rebase --exe 'a b'",
+        "git rebase --ex='a b'",
+        "git grep -nO'a b' x",
+        "git fetch --upload-p='a b' x",
+        "git difftool -yx 'a b'",
+        "rg --pre 'a b' x",
+    ],
+)
+def test_an_option_that_names_a_command_is_known_in_each_of_its_forms(line: str) -> None:
+    assert [word.text for word in parse(line).commands[1].words] == ["a", "b"]
+
+
+@pytest.mark.parametrize("line", ["git grep -eFOO x", "rg --pre-glob x y", "rg --pretty x", "make -sf x"])
+def test_an_option_that_only_looks_like_one_names_none(line: str) -> None:
+    assert len(parse(line).commands) == 1
+    assert not parse(line).unknown
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
         "ls @(a|b)",
         "if ls",
         "'",
@@ -89,6 +111,9 @@ def test_every_command_of_a_line_is_found(line: str, commands: list[tuple[list[s
         "cat <<E\n`a`\nE",
         "$" + "(a" * 200,
         "sh -c " + "'sh -c " * 3 + '"',
+        "make -sf -",
+        "make --makef=/dev/stdin",
+        "make -nE x",
     ],
 )
 def test_what_is_not_understood_is_said(line: str) -> None:
