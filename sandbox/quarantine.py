@@ -35,12 +35,12 @@ def after_lane(policy: Policy, found: Repository, before: frozenset[str]) -> lis
 def _disarm(policy: Policy, name: str) -> Path | None:
     """Move the `.git` of a nested repository away; None where there is none in the workspace. Another
     command may exchange directories meanwhile, so no step of the way follows a link."""
+    store = private_dir(policy.state_dir / "sandbox" / "quarantine")  # first: nothing is open yet
     try:
         fd = _opened(policy.workspace, name)
     except OSError:
         return None
     new_name = f"{time.time_ns()}.git"
-    store = private_dir(policy.state_dir / "sandbox" / "quarantine")
     store_fd = os.open(store, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.rename(".git", new_name, src_dir_fd=fd, dst_dir_fd=store_fd)
