@@ -40,6 +40,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
                 "agent_tui.engine.commands",
                 "agent_tui.engine.types",
                 "agent_tui.safe_text",
+                "agent_tui.attachment",
                 "agent_tui.errors",
                 "context.items",
                 "context.codec",
@@ -52,6 +53,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agent_tui.plain": ("agent_tui.plain", *_front),
     "agent_tui.headless": ("agent_tui.headless", *_front),
     "agent_tui.safe_text": (),  # shared by all front ends
+    "agent_tui.attachment": ("agent_tui.errors", "context.items", "tools.file_kind"),
     # Settings name models, so they read the catalogue; everything else of theirs is data.
     "agent_tui.config": (
         "agent_tui.config",
@@ -69,6 +71,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agent_tui.signals": (),
     "agent_tui.cli": (
         "agent_tui.cli",
+        "agent_tui.attachment",
         "agent_tui.config",
         "agent_tui.engine.types",
         "agent_tui.headless.one_shot",

@@ -1,10 +1,10 @@
 """From parsed arguments to settings and configuration, for the commands that need them."""
 
 import argparse
-import base64
 import os
 from pathlib import Path
 
+from agent_tui.attachment import read_image
 from agent_tui.config.effective import build
 from agent_tui.config.layers import Settings, resolve
 from agent_tui.config.options import Value, by_name
@@ -13,14 +13,6 @@ from agent_tui.engine.types import Config
 from agent_tui.errors import UsageError
 from context.items import Image
 from sandbox.environment import trusted_path
-
-MAX_IMAGE_BYTES = 5 * 2**20  # what the Messages API takes for one picture
-_MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
 
 
 def whole_text(argument: str) -> str:
@@ -52,22 +44,10 @@ def configure(arguments: argparse.Namespace, *, interactive: bool) -> tuple[Conf
 
 def images(settings: Settings) -> tuple[Image, ...]:
     """The pictures of `--image`, read. Raises UsageError."""
-    return tuple(_image(Path(name).expanduser()) for name in settings.items("image"))
-
-
-def _image(path: Path) -> Image:
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"--image: `{path}` cannot be read: {error.strerror}") from error
-    media_type = next((kind for magic, kind in _MAGIC if data.startswith(magic)), "")
-    if data[8:12] == b"WEBP" and data.startswith(b"RIFF"):
-        media_type = "image/webp"
-    if not media_type:
-        raise UsageError(f"--image: `{path}` is no PNG, JPEG, GIF or WebP picture")
-    if len(data) > MAX_IMAGE_BYTES:
-        raise UsageError(f"--image: `{path}` is larger than {MAX_IMAGE_BYTES // 2**20} MiB; make it smaller")
-    return Image(media_type=media_type, data=base64.b64encode(data).decode(), name=path.name)
+        return tuple(read_image(Path(name).expanduser()) for name in settings.items("image"))
+    except UsageError as error:
+        raise UsageError(f"--image: {error}") from error
 
 
 def _flags(arguments: argparse.Namespace) -> dict[str, Value]:

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from agent_tui.attachment import read_image
 from agent_tui.engine.commands import CommandBody, Redo, Rollback, Set, Subject
 from agent_tui.engine.events import InputAccepted, InputDelivered
-from agent_tui.plain import facts, images
+from agent_tui.errors import UsageError
+from agent_tui.plain import facts
 from agent_tui.plain.standing import Standing
 from agent_tui.plain.wording import Narrator
 from agent_tui.safe_text import one_line
@@ -75,12 +77,13 @@ class Menus:
         if not rest:
             self._terms.say("/image FILE takes a PNG, JPEG, GIF or WebP picture.")
             return
-        found = images.read(self._config.workspace / Path(rest).expanduser())
-        if isinstance(found, str):
-            self._terms.say(one_line(found, strict=True))
-        else:
-            self._images.append(found)
-            self._terms.say(f"Image: {one_line(found.name, strict=True)} goes with the next message.")
+        try:
+            found = read_image(self._config.workspace / Path(rest).expanduser())
+        except UsageError as error:
+            self._terms.say(one_line(str(error), strict=True))
+            return
+        self._images.append(found)
+        self._terms.say(f"Image: {one_line(found.name, strict=True)} goes with the next message.")
 
     async def _chosen(self, lines: Sequence[str], prompt: str) -> int | None:
         """Index of the chosen line; an empty line chooses none."""

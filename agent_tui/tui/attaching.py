@@ -6,20 +6,14 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_tui.attachment import MAX_BYTES, read_image
+from agent_tui.errors import UsageError
 from agent_tui.tui import slash, words
 from context.items import Image
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
 
-LIMIT_BYTES = 5_000_000  # what the strictest of the three vendors takes for one image
-TYPES = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".gif": "image/gif",
-    ".webp": "image/webp",
-}
 _CLIPBOARDS = (
     ["wl-paste", "--no-newline", "--type", "image/png"],
     ["xclip", "-selection", "clipboard", "-t", "image/png", "-o"],
@@ -41,21 +35,15 @@ class Attaching:
     def file(self, name: str) -> None:
         """Attach a file, named relative to the workspace."""
         path = self._app.config.workspace / Path(name).expanduser()
-        kind = TYPES.get(path.suffix.lower())
-        if not name or kind is None:
+        if not name:
             slash.notice(self._app, "/image FILE takes a PNG, JPEG, GIF or WebP file")
             return
         try:
-            data = path.read_bytes() if path.stat().st_size <= LIMIT_BYTES else None
-        except OSError as error:
-            slash.notice(self._app, f"`{path}` cannot be read: {error.strerror}")
+            image = read_image(path)
+        except UsageError as error:
+            slash.notice(self._app, str(error))
             return
-        if data is None:
-            slash.notice(
-                self._app, f"`{path}` is larger than {words.size(LIMIT_BYTES)}; make it smaller first"
-            )
-            return
-        self._add(Image(media_type=kind, data=base64.b64encode(data).decode(), name=path.name), len(data))
+        self._add(image)
 
     def clipboard(self) -> None:
         """Ctrl+V: a picture in the clipboard of the desktop."""
@@ -69,14 +57,12 @@ class Attaching:
             data = subprocess.run(argv, capture_output=True, timeout=3).stdout
         except (OSError, subprocess.TimeoutExpired):
             data = b""
-        if not data.startswith(b"\x89PNG") or len(data) > LIMIT_BYTES:
+        if not data.startswith(b"\x89PNG") or len(data) > MAX_BYTES:
             self._app.say("the clipboard holds no image; text comes by the terminal's own paste", 4.0)
             return
-        self._add(
-            Image(media_type="image/png", data=base64.b64encode(data).decode(), name="clipboard.png"),
-            len(data),
-        )
+        self._add(Image(media_type="image/png", data=base64.b64encode(data).decode(), name="clipboard.png"))
 
-    def _add(self, image: Image, size: int) -> None:
+    def _add(self, image: Image) -> None:
         self._images.append(image)
+        size = len(image.data) * 3 // 4  # of the picture, not of its base64
         self._app.say(f"{image.name} · {words.size(size)} goes with the next message", 4.0)
