@@ -1,8 +1,8 @@
 """What is stored of sessions, for the commands that list, show, export and remove them."""
 
 import json
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Iterable, Iterator
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,26 +96,28 @@ def _owned(place: SessionPlace) -> Iterator[None]:
         owner.release()
 
 
-async def json_lines(place: SessionPlace) -> AsyncIterator[str]:
+async def json_lines(place: SessionPlace) -> AsyncGenerator[str, None]:
     """Every record as it is stored, one JSON object a line."""
-    async for record in _records(place):
-        stored = {"seq": record.seq, "at": record.at, "kind": record.kind, "body": record.body}
-        yield json.dumps(stored, ensure_ascii=True)
+    async with aclosing(_records(place)) as found:
+        async for record in found:
+            stored = {"seq": record.seq, "at": record.at, "kind": record.kind, "body": record.body}
+            yield json.dumps(stored, ensure_ascii=True)
 
 
-async def replay(place: SessionPlace, secrets: Iterable[str]) -> AsyncIterator[str]:
+async def replay(place: SessionPlace, secrets: Iterable[str]) -> AsyncGenerator[str, None]:
     """What was said as `-m replay/FILE` plays it again; `secrets` and what looks like one is masked."""
     from agent_tui.models.replay import saved_lines
 
     known, home, pictures = tuple(secrets), str(Path.home()), Pictures()
-    async for record in _records(place):
-        try:
-            entry = from_record(record, pictures)
-        except DecodeError:
-            continue  # of a newer version
-        if not isinstance(entry, Event):
-            for line in saved_lines((entry,), secrets=known, home=home):
-                yield line
+    async with aclosing(_records(place)) as found:
+        async for record in found:
+            try:
+                entry = from_record(record, pictures)
+            except DecodeError:
+                continue  # of a newer version
+            if not isinstance(entry, Event):
+                for line in saved_lines((entry,), secrets=known, home=home):
+                    yield line
 
 
 def said_in(file: str) -> "tuple[Said, ...]":
@@ -128,24 +130,26 @@ def said_in(file: str) -> "tuple[Said, ...]":
         raise UsageError(str(error)) from error
 
 
-async def markdown(place: SessionPlace) -> AsyncIterator[str]:
+async def markdown(place: SessionPlace) -> AsyncGenerator[str, None]:
     """The conversation as Markdown, in blocks."""
     writer, pictures = _Markdown(), Pictures()
-    async for record in _records(place):
-        try:
-            entry = from_record(record, pictures)
-        except DecodeError:
-            continue  # of a newer version, and no part of what people said
-        if isinstance(entry, Event):
-            for block in writer.blocks(entry):
-                yield block + "\n"
+    async with aclosing(_records(place)) as found:
+        async for record in found:
+            try:
+                entry = from_record(record, pictures)
+            except DecodeError:
+                continue  # of a newer version, and no part of what people said
+            if isinstance(entry, Event):
+                for block in writer.blocks(entry):
+                    yield block + "\n"
 
 
-async def _records(place: SessionPlace) -> AsyncIterator[Any]:
+async def _records(place: SessionPlace) -> AsyncGenerator[Any, None]:
     records = await SessionRecords.open(place.store)
     try:
-        async for record in records.read():
-            yield record
+        async with aclosing(records.read()) as found:
+            async for record in found:
+                yield record
     finally:
         await records.close()
 

@@ -7,7 +7,7 @@ whole is set aside, and what can be read of it goes on in a new one (`checkpoint
 
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,7 +104,7 @@ class SessionRecords:
         self._last += len(records)
         return self._last
 
-    async def read(self, after: int = 0) -> AsyncIterator[Record]:
+    async def read(self, after: int = 0) -> AsyncGenerator[Record, None]:
         """Yield every readable record with a `seq` above `after`, in order. Raises RecordsError."""
         query = "SELECT seq, at, kind, body FROM records WHERE seq > ? ORDER BY seq"
         try:

@@ -6,7 +6,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import TextIO
 
@@ -79,7 +80,7 @@ def _is_markdown(arguments: argparse.Namespace) -> bool:
     return arguments.format == "markdown" or (arguments.action == "show" and not arguments.json)
 
 
-def _print(blocks: AsyncIterator[str], output: str | None) -> None:
+def _print(blocks: AsyncGenerator[str, None], output: str | None) -> None:
     if not output:
         asyncio.run(_copy(blocks, sys.stdout))
         return
@@ -90,11 +91,12 @@ def _print(blocks: AsyncIterator[str], output: str | None) -> None:
         raise UsageError(f"sessions export: `{output}` cannot be written: {error.strerror}") from error
 
 
-async def _copy(blocks: AsyncIterator[str], stream: TextIO) -> None:
+async def _copy(blocks: AsyncGenerator[str, None], stream: TextIO) -> None:
     for_person = stream.isatty()  # a file or a program gets what was said as it is
-    async for block in blocks:
-        text = visible(block) if for_person else block.encode("utf-8", "replace").decode("utf-8")
-        stream.write(text + "\n")
+    async with aclosing(blocks):  # the reader of the output may go away
+        async for block in blocks:
+            text = visible(block) if for_person else block.encode("utf-8", "replace").decode("utf-8")
+            stream.write(text + "\n")
 
 
 def _as_json(entries: Sequence[SessionEntry]) -> str:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui import stored
+from checkpoints.records import SessionRecords
 from tests.cli.terminal import Terminal
 from tests.program import Program, Ran, command
 
@@ -50,6 +52,27 @@ def shell(program: Program, line: str, *, cwd: Path | None = None, **environ: st
 def test_a_full_disk_under_stdout_is_one_line(program: Program, line: str) -> None:
     ran = shell(program, f"agent-tui {line} > /dev/full")
     assert (ran.code, ran.err) == (1, "agent-tui: stdout cannot be written: No space left on device\n")
+
+
+async def test_a_stored_session_that_nobody_reads_on_is_closed_in_order(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Left to the end of the loop, the store would go before its reader, which then told a traceback."""
+    assert program.run(*EXEC, "hi").code == 0
+    place = stored.find(program.state, json.loads(program.run("sessions", "--json").out)[0]["id"])
+    closed, close = [], SessionRecords.close
+
+    async def noted(records: SessionRecords) -> None:
+        closed.append(records)
+        await close(records)
+
+    monkeypatch.setattr(SessionRecords, "close", noted)
+    for count, blocks in enumerate(
+        (stored.markdown(place), stored.json_lines(place), stored.replay(place, ())), start=1
+    ):
+        await anext(blocks)
+        await blocks.aclose()
+        assert len(closed) == count
 
 
 def test_an_answer_that_cannot_be_written_is_told_after_the_run(program: Program) -> None:
