@@ -3,9 +3,11 @@
 import asyncio
 import functools
 import os
+import sqlite3
 import threading
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -202,31 +204,46 @@ class WorkspaceCheckpointer:
     def _start_anew(self, lost: "Joined") -> None:
         """Somebody removed the store while it was open: begin another, and say so."""
         last = lost.main.catalog.last(self._session)  # an open file can be read although it is removed
+        presence, upkeep = self._presence, self._upkeep
+        try:
+            core = self._opened()
+        except OSError as error:  # all stays as it was, and the next call tries again
+            raise CheckpointError(f"the removed checkpoints cannot be begun anew: {error}") from error
+        self._core = core
         lost.let_go()
-        if self._presence is not None:
-            self._presence.close()
-        self._core = self._opened()
-        self._core.main.catalog.skip_to(self._session, last.seq if last else 0)
-        self._core.first_import()
+        if presence is not None:
+            presence.close()
+        if upkeep is not None:
+            upkeep.interrupt()
+        core.main.catalog.skip_to(self._session, last.seq if last else 0)
+        core.first_import()
         self._remarks.append("the older checkpoints were removed by somebody; new ones are taken from now on")
         self._health = self._settled_health(self._core)
 
     def _begin(self) -> None:
         self._needed.wait(GIVES_WAY_S)
+        try:
+            self._import()
+        except CheckpointError as error:
+            self._fail(error)
+        except (OSError, sqlite3.Error) as error:
+            self._fail(CheckpointError(f"the first checkpoint of `{self._root}` cannot be taken: {error}"))
+
+    def _fail(self, error: CheckpointError) -> None:
+        self._error = error
+        self._health = Health(state="failed", detail=str(error))
+
+    def _import(self) -> None:
         from checkpoints.gitprocess import find_git
         from checkpoints.nested import expected_files
 
         git = self._wanted_git
         self._git = find_git() if isinstance(git, str) else git
         self._expected = expected_files(self._real)
-        try:
-            self._core = self._opened()
-            self._settle_cut(self._core)
-            self._core.first_import()
-            self._health = self._settled_health(self._core)
-        except CheckpointError as error:
-            self._error = error
-            self._health = Health(state="failed", detail=str(error))
+        self._core = self._opened()
+        self._settle_cut(self._core)
+        self._core.first_import()
+        self._health = self._settled_health(self._core)
 
     def _settle_cut(self, core: "Joined") -> None:
         """A rollback that was cut is taken back: nothing is lost by it, and it can be asked for again."""
@@ -245,13 +262,18 @@ class WorkspaceCheckpointer:
         from checkpoints.upkeep import Upkeep
 
         main = self._open(self._root)
-        try:
-            self._presence = Presence(main.home.directory, self._session)
-            core = Joined(main, tuple(self._open(root) for root in self._beside))
-        except OSError as error:
-            main.close()
-            raise CheckpointError(f"`{main.home.directory}` cannot be written: {error.strerror}") from error
-        core.remember()
+        with ExitStack() as undone:
+            undone.callback(main.close)
+            try:
+                presence = Presence(main.home.directory, self._session)
+                undone.callback(presence.close)
+                core = Joined(main, tuple(self._open(root) for root in self._beside))
+            except OSError as error:
+                where = main.home.directory
+                raise CheckpointError(f"`{where}` cannot be written: {error.strerror}") from error
+            core.remember()
+            undone.pop_all()
+        self._presence = presence
         self._upkeep = Upkeep(main.home.directory, self._git, Keep())
         return core
 

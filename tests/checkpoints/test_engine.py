@@ -181,6 +181,21 @@ async def test_a_store_that_is_removed_is_begun_anew_and_said(root: Path, state_
     await checkpointer.close()
 
 
+async def test_a_removed_store_that_cannot_be_begun_anew_is_tried_again(root: Path, state_dir: Path) -> None:
+    (root / "a").write_text("1")
+    checkpointer = opened(root, state_dir)
+    start = await checkpointer.take(cause(Phase.TURN_START))
+    shutil.rmtree(state_dir / "checkpoints")
+    (state_dir / "checkpoints").write_text("in the way")
+    for _ in range(2):
+        with pytest.raises(CheckpointError):
+            await checkpointer.take(cause(Phase.BEFORE_CALL, call_id="c1", step=1))
+    (state_dir / "checkpoints").unlink()
+    before = await checkpointer.take(cause(Phase.BEFORE_CALL, call_id="c1", step=1))
+    assert before.seq > start.seq
+    await checkpointer.close()
+
+
 async def test_another_open_session_is_named(root: Path, state_dir: Path) -> None:
     one = opened(root, state_dir, "one")
     await one.ready()
