@@ -303,7 +303,7 @@ def test_a07_in_the_interface(program: Program, model_server: ModelServer, way: 
         after = manifest(program.workspace)
         assert differing(before, after) >= {b"a.txt", b"d/b.txt", b"d/empty", b"run.sh", b"kept", b"gen4"}
         screen.type("\x1b\x1b" if way == "rewind" else f"{way}\r")
-        screen.shows("change everything", "checkpoint")
+        screen.shows("rewind · go back to before" if way == "rewind" else "checkpoints · this workspace", "6 points")
         screen.type("g" if way == "rewind" else "k" * 20)
         screen.shows("items would be hidden, 1 message returns")
         screen.type("\r")
