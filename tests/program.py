@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.waiting import WAIT_S
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -68,7 +70,11 @@ class Program:
         return Path(self.extra.get("AGENT_TUI_STATE_DIR", self.home / ".local" / "state" / "agent-tui"))
 
     def run(
-        self, *argv: str, stdin: str | None = None, timeout: float = 30, env: Mapping[str, str] | None = None
+        self,
+        *argv: str,
+        stdin: str | None = None,
+        timeout: float = 2 * WAIT_S,
+        env: Mapping[str, str] | None = None,
     ) -> Ran:
         """Run to the end."""
         done = subprocess.run(

@@ -10,6 +10,7 @@ from checkpoints.coverage import refusal
 from checkpoints.types import Author, Phase
 from tests.checkpoints.conftest import OpenSession
 from tests.checkpoints.trees import git_manifest, manifest
+from tests.waiting import WAIT_S
 
 IDENTITY = {f"GIT_{who}_{what}": "u@x" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
@@ -129,7 +130,7 @@ def test_hostile_environment_and_configuration_have_no_effect(
     for number in range(500):  # enough for a pack
         (root / "many" / f"{number}.txt").write_text(str(number))
     assert len(session.after()) == 502
-    session.core.store.run_git(["fsck", "--full", "--no-dangling"], timeout_s=20)
+    session.core.store.run_git(["fsck", "--full", "--no-dangling"], timeout_s=WAIT_S)
     session.rollback(first.id)
     assert manifest(root) == before
     session.redo()

@@ -13,6 +13,7 @@ from checkpoints.types import Author, WorkspaceBusyError
 from tests.checkpoints.conftest import OpenSession
 from tests.checkpoints.test_cases import shell
 from tests.checkpoints.trees import git_manifest, manifest
+from tests.waiting import WAIT_S
 
 SECONDS = os.environ.get("AGENT_TUI_CONCURRENCY_SECONDS", "3")
 
@@ -29,7 +30,7 @@ def test_two_processes_in_a_loop_lose_nothing(root: Path, state_dir: Path, open_
         )
         for name in ("one", "two")
     ]
-    ends = [worker.communicate(timeout=float(SECONDS) + 30) for worker in workers]
+    ends = [worker.communicate(timeout=float(SECONDS) + WAIT_S) for worker in workers]
     assert [worker.returncode for worker in workers] == [0, 0], ends
     session = open_session("three")
     for name, (output, _) in zip(("one", "two"), ends, strict=True):
@@ -37,7 +38,7 @@ def test_two_processes_in_a_loop_lose_nothing(root: Path, state_dir: Path, open_
         assert [row.seq for row in rows] == list(range(1, int(output) + 1))
         for row in rows:
             session.core.state(row)
-    session.core.store.run_git(["fsck", "--full", "--no-dangling"], timeout_s=20)
+    session.core.store.run_git(["fsck", "--full", "--no-dangling"], timeout_s=WAIT_S)
 
 
 def test_each_session_sees_the_other_as_external(root: Path, open_session: OpenSession) -> None:

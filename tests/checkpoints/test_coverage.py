@@ -16,6 +16,7 @@ from tests.checkpoints.conftest import OpenSession
 from tests.checkpoints.sessions import Session
 from tests.checkpoints.test_cases import shell
 from tests.checkpoints.trees import git_manifest, manifest
+from tests.waiting import WAIT_S
 
 
 def held(session: Session) -> set[str]:
@@ -388,7 +389,7 @@ def test_unreadable_paths_are_named_and_closed_ones_come_back() -> None:
             ],
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=WAIT_S,
             env={**os.environ, "HOME": base},
         )
         subprocess.run(["chmod", "-R", "u+rwx", base], check=False)

@@ -15,6 +15,7 @@ from checkpoints.rollback import Rollback
 from tests.checkpoints.conftest import OpenSession
 from tests.checkpoints.sessions import Session
 from tests.checkpoints.trees import Manifest, git_manifest, manifest
+from tests.waiting import WAIT_S
 
 HERE = Path(__file__).parent
 EVERY_STEP = int(os.environ.get("AGENT_TUI_KILL_EVERY_STEP", "1"))
@@ -48,7 +49,7 @@ def killed_at(
     """A rollback in a process that kills itself then."""
     arguments = [str(root), str(state_dir), target, str(moment), what]
     command = [sys.executable, str(HERE / "killed_rollback.py"), *arguments]
-    return subprocess.run(command, capture_output=True, timeout=30)
+    return subprocess.run(command, capture_output=True, timeout=WAIT_S)
 
 
 @pytest.mark.timeout(300)
@@ -156,7 +157,7 @@ def test_full_disk_leaves_whole_files_and_a_clear_message(tmp_path: Path, which:
         ],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=WAIT_S,
         env={**os.environ, "HOME": str(tmp_path)},
     )
     if "unshare" in done.stderr or "mount:" in done.stderr:
@@ -179,7 +180,7 @@ def test_an_import_killed_anywhere_harms_nothing(
     done = subprocess.run(
         [sys.executable, str(HERE / "killed_import.py"), str(root), str(state_dir), str(kill_at)],
         capture_output=True,
-        timeout=30,
+        timeout=WAIT_S,
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert (manifest(root), git_manifest(root)) == (before, repositories)
@@ -190,4 +191,4 @@ def test_an_import_killed_anywhere_harms_nothing(
     session.after()
     assert not session.rollback(start.id).mismatches
     assert (manifest(root), git_manifest(root)) == (before, repositories)
-    session.core.store.run_git(["fsck", "--full", "--no-dangling"], timeout_s=20)
+    session.core.store.run_git(["fsck", "--full", "--no-dangling"], timeout_s=WAIT_S)

@@ -12,6 +12,7 @@ from checkpoints.types import CheckpointError, Phase
 from tests.checkpoints.conftest import OpenSession
 from tests.checkpoints.sessions import Session
 from tests.checkpoints.trees import manifest
+from tests.waiting import WAIT_S
 
 
 def test_trees_are_what_git_makes_of_them(root: Path, open_session: OpenSession) -> None:
@@ -193,7 +194,7 @@ def test_old_sessions_go_and_young_ones_stay_whole(
     new.rollback(first.id)
     assert (root / "a").read_text() == "both"
     if not plain:
-        new.core.store.run_git(["fsck", "--full", "--no-dangling"], timeout_s=20)
+        new.core.store.run_git(["fsck", "--full", "--no-dangling"], timeout_s=WAIT_S)
 
 
 def test_no_more_than_the_limit_of_sessions_and_bytes(root: Path, open_session: OpenSession) -> None:

@@ -8,6 +8,7 @@ import pytest
 from checkpoints.retention import Keep, Retention, Stopped
 from checkpoints.upkeep import Upkeep
 from tests.checkpoints.conftest import OpenSession
+from tests.waiting import WAIT_S
 
 
 def loose(store: Path) -> int:
@@ -38,7 +39,7 @@ def test_idle_time_packs_and_prunes_once_a_day(root: Path, open_session: OpenSes
 def wait_for(idle: Upkeep) -> None:
     timer = idle._timer
     assert timer is not None
-    timer.join(20)
+    timer.join(WAIT_S)
 
 
 def test_a_job_that_is_told_to_stop_stops_and_leaves_the_store_whole(

@@ -13,8 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.program import Program, command
-
-WAIT_S = 15.0
+from tests.waiting import WAIT_S
 
 
 class Terminal:

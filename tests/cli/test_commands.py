@@ -12,6 +12,7 @@ from agent_tui.cli.parser import COMMANDS, split_command
 from tests.cli.terminal import Terminal
 from tests.model_server.fixture import ModelServer
 from tests.program import ROOT, Program
+from tests.waiting import WAIT_S
 
 
 @pytest.fixture
@@ -248,7 +249,7 @@ def test_a_closed_pipe_ends_quietly(program: Program) -> None:
     assert process.stdout is not None and process.stdin is not None and process.stderr is not None
     process.stdout.close()
     process.stdin.close()
-    assert process.wait(timeout=20) in (0, 141)
+    assert process.wait(timeout=WAIT_S) in (0, 141)
     assert process.stderr.read() == ""
     process.stderr.close()
 

@@ -13,6 +13,7 @@ from agent_tui import stored
 from checkpoints.records import SessionRecords
 from tests.cli.terminal import Terminal
 from tests.program import Program, Ran, command
+from tests.waiting import WAIT_S
 
 EXEC = ("exec", "-m", "demo/scripted")
 
@@ -31,7 +32,7 @@ def shell(program: Program, line: str, *, cwd: Path | None = None, **environ: st
         env=program.environ | environ,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=30,
+        timeout=WAIT_S,
     )
     return Ran(
         done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")

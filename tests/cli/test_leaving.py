@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from tests.program import ROOT
+from tests.waiting import WAIT_S
 
 SCRIPT = """
 import atexit, sys, threading
@@ -21,7 +22,9 @@ sys.exit(leave({code}))
 
 def ended(code: int, more: str = "") -> "subprocess.CompletedProcess[str]":
     script = SCRIPT.format(root=str(ROOT), more=more, code=code)
-    return subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, timeout=20)
+    return subprocess.run(
+        [sys.executable, "-I", "-c", script], capture_output=True, text=True, timeout=WAIT_S
+    )
 
 
 @pytest.mark.parametrize("code", [0, 3, 130])

@@ -12,6 +12,7 @@ from agent_tui import scratch as module
 from agent_tui.scratch import scratch, sweep
 from tests.e2e.screen import Screen
 from tests.program import Program
+from tests.waiting import WAIT_S
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def test_a_demo_that_is_ended_leaves_nothing(
     program: Program, demo: "subprocess.Popen[str]", number: signal.Signals
 ) -> None:
     demo.send_signal(number)
-    _, err = demo.communicate(timeout=20)
+    _, err = demo.communicate(timeout=WAIT_S)
     assert (demo.returncode, err) == (128 + number, "")
     assert left(program) == []
 

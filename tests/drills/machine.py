@@ -12,6 +12,7 @@ from tests.drills.place import Place, drill, end
 from tests.e2e import project
 from tests.e2e.project import call
 from tests.program import command
+from tests.waiting import WAIT_S
 
 # The clock of the program is as far off as the file says, which a command may change while it runs.
 SHIFT = (
@@ -63,7 +64,7 @@ cp -a "{place.program.state}" "{place.root}/kept"
         env=place.program.environ,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=2 * WAIT_S,
     )
     assert done.returncode == 0, done.stderr
     code, said = int((place.root / "code").read_text()), (place.root / "said").read_text()

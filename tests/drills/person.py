@@ -4,9 +4,10 @@ import json
 import signal
 import subprocess
 
-from tests.drills.place import Place, drill, end, lines, until
+from tests.drills.place import Place, drill, end, lines
 from tests.e2e.project import call
 from tests.e2e.running import Bell, processes_with, running
+from tests.waiting import until
 
 MARK = "87654.25"  # seconds that no other process sleeps
 COMMAND = f"echo begun > made; echo $$ > bell; sleep {MARK}"

@@ -1,7 +1,6 @@
 """What a drill has: a program with a home and a project of its own, a scripted model, and what it saw."""
 
 import json
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,6 @@ from typing import Any
 from tests.e2e import project
 from tests.model_server.fixture import ModelServer
 from tests.program import Program, Ran, model_flags
-
-PATIENCE_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -86,11 +83,3 @@ def end(ran: Ran) -> dict[str, Any]:
     """How the last turn ended."""
     last: dict[str, Any] = next(event for event in reversed(lines(ran)) if "reason" in event)
     return last
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Look again and again; fails after a while."""
-    limit = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < limit, "it did not come to pass"
-        time.sleep(0.02)

@@ -22,6 +22,7 @@ from typing import Any
 from tests.drills.place import Place
 from tests.e2e.project import call
 from tests.program import Program
+from tests.waiting import WAIT_S
 
 WINDOW = 24_000  # tokens: full after some tens of steps
 FILES = 12  # the workspace stays small, so that what grows is ours
@@ -146,7 +147,7 @@ class Soak:
             process.stdin.close()
         process.stdout.read()
         said = process.stderr.read()
-        code = process.wait(timeout=20)
+        code = process.wait(timeout=WAIT_S)
         process.stdout.close()
         process.stderr.close()
         self.acts["process"] += 1

@@ -22,6 +22,7 @@ from checkpoints.owner import Owner
 from checkpoints.records import Record, SessionRecords
 from context.view import ExchangeUnit, UserUnit
 from tests.engine.fakes import Engine, FakeModel, calls, check_view, text
+from tests.waiting import WAIT_S
 from tools.types import CallSink, Invocation, Outcome, OutcomeStatus
 
 BEFORE, AFTER = b"old\n", b"new\n"
@@ -149,7 +150,7 @@ def main() -> None:
         child = os.fork()
         if child == 0:
             job = json.loads(line)
-            asyncio.run(asyncio.wait_for((run_job if job["kinds"] else run_epoch)(job), 8))
+            asyncio.run(asyncio.wait_for((run_job if job["kinds"] else run_epoch)(job), WAIT_S))
             os._exit(0)
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)

@@ -15,6 +15,7 @@ from checkpoints.records import SessionRecords
 from context.items import Item, ResponseItem, ResultItem
 from context.units import read_log
 from tests.durability.driver import KINDS
+from tests.waiting import WAIT_S
 
 ROOT = Path(__file__).parents[2]
 KILLED = -9
@@ -45,7 +46,7 @@ class Driver:
         return int(self._process.stdout.readline())
 
     def close(self) -> None:
-        self._process.communicate(timeout=10)
+        self._process.communicate(timeout=WAIT_S)
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from checkpoints.salvage import open_or_salvage
 from context.items import UserItem
 from context.units import read_log
 from tests.engine.fakes import FakeClock, calls, engine, text
+from tests.waiting import WAIT_S
 
 ROOT = Path(__file__).parents[2]
 POINTS = int(os.environ.get("AGENT_TUI_TRUNCATIONS", "40"))  # 0: every byte
@@ -142,7 +143,7 @@ def test_a_full_disk_stops_before_the_next_side_effect_and_goes_on_when_there_is
         capture_output=True,
         text=True,
         cwd=ROOT,
-        timeout=30,
+        timeout=WAIT_S,
     )
     assert ran.returncode == 0, ran.stderr
     told = json.loads(ran.stdout)

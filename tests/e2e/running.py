@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.program import Program, model_flags
-
-PATIENCE_S = 10.0
+from tests.waiting import WAIT_S
 
 
 class Running:
@@ -40,7 +39,7 @@ class Running:
 
     def end(self) -> tuple[int, str]:
         """Exit code and what was said on stderr."""
-        out, err = self.process.communicate(timeout=PATIENCE_S)
+        out, err = self.process.communicate(timeout=WAIT_S)
         self.seen += [json.loads(line) for line in out.splitlines()]
         return self.process.returncode, err
 
@@ -78,7 +77,7 @@ class Bell:
 
     def wait(self) -> str:
         """What was written; fails when nothing comes."""
-        ready, _, _ = select.select([self._fd], [], [], PATIENCE_S)
+        ready, _, _ = select.select([self._fd], [], [], WAIT_S)
         assert ready, "the command did not ring"
         return os.read(self._fd, 4096).decode()
 

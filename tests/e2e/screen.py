@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 import pyte
 
-from tests.cli.terminal import WAIT_S, Terminal
+from tests.cli.terminal import Terminal
 from tests.model_server.fixture import ModelServer
 from tests.program import Program, model_flags
+from tests.waiting import WAIT_S
 
 
 class Screen(Terminal):

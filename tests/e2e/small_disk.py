@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.program import Program, Ran, command
+from tests.waiting import WAIT_S
 
 MOUNT = 'mount -t tmpfs -o size="$2" none "$1" && echo up && exec cat'
 ENTER = 'cd "$1" && shift && exec "$@"'
@@ -39,7 +40,12 @@ class SmallDisk:
         """Run the program inside to its end."""
         line = self.line(program, *argv)
         done = subprocess.run(
-            line, env=program.environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30
+            line,
+            env=program.environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=WAIT_S,
         )
         return Ran(done.returncode, done.stdout, done.stderr)
 

@@ -16,6 +16,7 @@ from tests.e2e.running import running
 from tests.e2e.screen import Screen, start
 from tests.model_server.fixture import ModelServer
 from tests.program import Program, model_flags
+from tests.waiting import WAIT_S
 
 Decide = Callable[[Mapping[str, Any]], str]
 CRIPPLED = Path(__file__).with_name("crippled.py")
@@ -59,7 +60,7 @@ def answer(process: "subprocess.Popen[str]", decide: Decide) -> list[tuple[str, 
             print(json.dumps({"type": "continue"}), file=process.stdin, flush=True)
         elif event["type"] in ("turn.completed", "turn.failed"):
             process.stdin.close()
-    assert process.wait(timeout=10) == 0, (asked, process.stderr.read())
+    assert process.wait(timeout=WAIT_S) == 0, (asked, process.stderr.read())
     for stream in (process.stdout, process.stderr):
         stream.close()
     return asked

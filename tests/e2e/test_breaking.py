@@ -24,7 +24,7 @@ def program(tmp_path: Path) -> Program:
 
 
 def execute(program: Program, server: ModelServer, dialect: str = "chat") -> Ran:
-    return program.run("exec", "--json", *model_flags(dialect, server.base_url(dialect)), "go", timeout=9)
+    return program.run("exec", "--json", *model_flags(dialect, server.base_url(dialect)), "go")
 
 
 def end(ran: Ran) -> dict[str, Any]:

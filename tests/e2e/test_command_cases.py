@@ -35,7 +35,7 @@ def talk(session: str = "t1", **arguments: Any) -> dict[str, Any]:
 def turn(program: Program, server: ModelServer, *steps: dict[str, Any], argv: tuple[str, ...] = ()) -> Ran:
     """One turn that plays the steps and then says so."""
     server.script([*steps, {"text": "done"}])
-    ran = program.run("exec", "--json", *model_flags("chat", server.base_url()), *argv, "go", timeout=30)
+    ran = program.run("exec", "--json", *model_flags("chat", server.base_url()), *argv, "go")
     assert ran.code == 0, ran.err
     return ran
 

@@ -5,7 +5,6 @@ import json
 import os
 import random
 import signal
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +16,7 @@ from tests.e2e import project
 from tests.e2e.project import call
 from tests.model_server.fixture import ModelServer, RecordedRequest
 from tests.program import Program, Ran, model_flags
+from tests.waiting import WAIT_S, until
 
 DIALECTS = ("chat", "responses", "messages")
 NAMES = {"chat": "compatible", "responses": "openai", "messages": "anthropic"}
@@ -93,7 +93,7 @@ def attended(
                 process.stdin.flush()
     with process.stdout, process.stderr:
         error = process.stderr.read()
-    return Ran(process.wait(30), "".join(lines), error)
+    return Ran(process.wait(WAIT_S), "".join(lines), error)
 
 
 def events(ran: Ran) -> list[dict[str, Any]]:
@@ -470,9 +470,7 @@ def test_a_kill_during_an_epoch_leaves_the_old_view_whole(
     steps = [talk({"calls": [reading(n)]}) for n in range(9)]
     model_server.script([*steps, talk({"text": "done"})], window=WINDOW)
     process = program.start("exec", *model_flags("chat", model_server.base_url()), "print a lot")
-    until = time.monotonic() + 30
-    while not summariser.requests and time.monotonic() < until:
-        time.sleep(0.05)
+    until(lambda: summariser.requests)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     before = messages(model_server.requests[-1])

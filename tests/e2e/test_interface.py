@@ -7,6 +7,7 @@ from tests.e2e import project
 from tests.e2e.project import call
 from tests.model_server.fixture import ModelServer
 from tests.program import Program, model_flags
+from tests.waiting import WAIT_S
 
 
 class Screen(Terminal):
@@ -66,7 +67,7 @@ def test_a_session_is_resumed_with_its_transcript(program: Program, model_server
 def test_line_mode_does_the_same_through_a_pipe(program: Program, model_server: ModelServer) -> None:
     model_server.script([{"calls": [call("apply_patch", patch=project.PATCH)]}, {"text": "It adds now."}])
     flags = model_flags("chat", model_server.base_url())
-    ran = program.run("--plain", *flags, "mend the test", stdin="", timeout=30)
+    ran = program.run("--plain", *flags, "mend the test", stdin="")
     assert ran.code == 0, ran.err
     assert "It adds now." in ran.out
     assert project.passes(program)
@@ -77,7 +78,7 @@ def test_a_pipe_is_asked_at_once_and_its_end_allows_nothing(
 ) -> None:
     model_server.script([{"calls": [call("apply_patch", patch=project.PATCH)]}])
     flags = ("--plain", "-a", "untrusted", *model_flags("chat", model_server.base_url()))
-    ran = program.run(*flags, stdin="mend the test\n", timeout=30)
+    ran = program.run(*flags, stdin="mend the test\n")
     assert ran.code == 0, ran.err
     assert ran.out.startswith("agent-tui, plain mode.")
     assert "Approval needed, 1 of 1. Edit:" in ran.out
@@ -95,7 +96,7 @@ def test_a_line_of_a_pipe_that_comes_after_the_question_answers_it(
     process.stdin.flush()
     while not process.stdout.readline().startswith("answer 1 to "):
         pass
-    out, err = process.communicate("/help\n1\n", timeout=30)
+    out, err = process.communicate("/help\n1\n", timeout=WAIT_S)
     assert process.returncode == 0, err
     assert "commands such as /quit come after it" in out
     assert "It adds now." in out

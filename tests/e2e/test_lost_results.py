@@ -4,16 +4,16 @@ import json
 import signal
 import sqlite3
 import subprocess
-import time
 from contextlib import closing
 
 import pytest
 
 from tests.e2e.project import call
-from tests.e2e.running import PATIENCE_S, Bell, processes_with, running
+from tests.e2e.running import Bell, processes_with, running
 from tests.e2e.screen import Screen
 from tests.model_server.fixture import ModelServer
 from tests.program import Program, Ran, model_flags
+from tests.waiting import until
 
 MARK = "98765.25"
 COMMAND = f"echo half of it; echo ran >> effects; echo up > bell; sleep {MARK}"
@@ -35,10 +35,7 @@ def kill_in(program: Program, server: ModelServer, *, yield_ms: int, is_live: bo
 
 def wait_until_gone(word: str) -> None:
     """The kernel ends what was in the sandbox; that takes a moment."""
-    end = time.monotonic() + PATIENCE_S
-    while processes_with(word):
-        assert time.monotonic() < end, f"still there: {processes_with(word)}"
-        time.sleep(0.01)
+    until(lambda: not processes_with(word), lambda: f"still there: {processes_with(word)}")
 
 
 def lose(program: Program, server: ModelServer) -> None:

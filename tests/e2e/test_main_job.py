@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ from tests.e2e import project
 from tests.e2e.project import call
 from tests.model_server.fixture import ModelServer
 from tests.program import Program, Ran, model_flags
+from tests.waiting import WAIT_S, until
 
 DIALECTS = ("chat", "responses", "messages")
 
@@ -239,7 +238,7 @@ def test_ctrl_c_interrupts_and_the_session_goes_on(program: Program, model_serve
         seen.append(json.loads(line))
         if seen[-1]["type"] == "item.started" and seen[-1]["item"]["type"] == "command_execution":
             process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=WAIT_S)
     assert process.returncode == 130, err
     assert (seen[-1]["type"], seen[-1]["reason"]) == ("turn.failed", "interrupted")
     assert "agent-tui resume" in err
@@ -255,7 +254,7 @@ def test_sigterm_pauses_cleanly(program: Program, model_server: ModelServer) -> 
     process = program.start("exec", *model_flags("chat", model_server.base_url()), "wait")
     _until_requests(model_server, 1)
     process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=10)
+    _, err = process.communicate(timeout=WAIT_S)
     assert process.returncode == 143, err
     assert "Traceback" not in err
     model_server.release("never")
@@ -274,7 +273,7 @@ def test_a_session_has_one_owner(program: Program, model_server: ModelServer) ->
     assert len(ran.err.splitlines()) == 1
     assert json.loads(program.run("sessions", "--json").out)[0]["live"] is True
     model_server.release("later")
-    assert process.communicate(timeout=20)[0] == "late\n"
+    assert process.communicate(timeout=WAIT_S)[0] == "late\n"
     assert process.returncode == 0
 
 
@@ -289,7 +288,7 @@ def test_a_reader_that_goes_away_ends_the_run(program: Program, model_server: Mo
     process.stdout.close()
     said = process.stderr.read()
     process.stderr.close()
-    assert process.wait(timeout=15) == 141
+    assert process.wait(timeout=WAIT_S) == 141
     assert "Traceback" not in said
 
 
@@ -300,9 +299,9 @@ def test_kill_between_call_and_result_then_resume_answers_once(
     model_server.script([{"calls": [call("exec_command", cmd=command)]}])
     process = program.start("exec", "--json", *model_flags("chat", model_server.base_url()), "do it")
     effects = program.workspace / "effects"
-    _until(lambda: effects.exists() and effects.read_text() == "once\n")
+    until(lambda: effects.exists() and effects.read_text() == "once\n")
     process.kill()
-    process.communicate(timeout=10)
+    process.communicate(timeout=WAIT_S)
     model_server.script([{"text": "I see it may have run."}])
     ran = execute(program, model_server, "--json", "--last", "go on")
     assert ran.code == 0, ran.err
@@ -335,7 +334,7 @@ def test_a_program_steers_through_stdin(program: Program, model_server: ModelSer
                 process.stdin.write(json.dumps(order) + "\n")
             process.stdin.write("{broken\n")
             process.stdin.close()
-    assert process.wait(timeout=10) == 0
+    assert process.wait(timeout=WAIT_S) == 0
     steers = items(found, "steer")
     assert [(item["kind"], item["text"], item["status"]) for item in steers] == [
         ("steer", "be quick", "delivered"),
@@ -362,7 +361,7 @@ def test_a_person_answers_an_approval_through_stdin(program: Program, model_serv
             order = {"type": "decide", "id": item["id"], "decision": "once", "digest": item["digest"]}
             process.stdin.write(json.dumps(order) + "\n")
             process.stdin.close()
-    assert process.wait(timeout=10) == 0
+    assert process.wait(timeout=WAIT_S) == 0
     assert (program.workspace / "asked").exists()
     assert [item["decision"] for item in items(found, "approval")] == ["once"]
     assert process.stderr is not None
@@ -403,13 +402,5 @@ def test_the_demo_runs_by_itself_and_leaves_nothing(tmp_path: Path) -> None:
     assert not program.state.exists()
 
 
-def _until(condition: Callable[[], bool], timeout: float = 15) -> None:
-    """Wait for something another process does."""
-    end = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
-
-
 def _until_requests(server: ModelServer, count: int) -> None:
-    _until(lambda: len(server.requests) >= count)
+    until(lambda: len(server.requests) >= count)

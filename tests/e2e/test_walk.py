@@ -34,13 +34,13 @@ from tests.e2e.project import call
 from tests.e2e.running import Running, running
 from tests.model_server.fixture import ModelServer
 from tests.program import Program
+from tests.waiting import WAIT_S
 
 SEEDS = range(
     int(os.environ.get("AGENT_TUI_WALK_SEED", "1")),
     int(os.environ.get("AGENT_TUI_WALK_SEED", "1")) + int(os.environ.get("AGENT_TUI_WALKS", "2")),
 )
 ORDERS = 14
-PATIENCE_S = 30.0
 BROKEN = ("", "{", "[]", '"steer"', '{"type": "steer"}', '{"type": "fly"}', '{"type": "decide"}', "\x00")
 KINDS = (
     "steer steer now queue prompt interrupt force pause continue cancel decide decide answer wrong broken"
@@ -88,10 +88,10 @@ class Walk:
         """Wait for the end; fails when it does not come."""
         assert self.run.process.stderr is not None
         try:
-            code = self.run.process.wait(timeout=PATIENCE_S)
+            code = self.run.process.wait(timeout=WAIT_S)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"it did not end: {self.run.seen[-5:]}") from None
-        self._reader.join(timeout=10)
+        self._reader.join(timeout=WAIT_S)
         return code, self.run.process.stderr.read()
 
     def _line(self, number: int) -> str:

@@ -38,6 +38,7 @@ from checkpoints.types import (
 from context.items import CallPart, ModelOrigin, ResponseItem, StopReason, TextPart, Usage
 from context.view import ExchangeUnit, View
 from sandbox.policy import Mode, Policy
+from tests.waiting import WAIT_S
 from tools.types import (
     READS_NOTHING,
     Arguments,
@@ -452,7 +453,7 @@ class Engine:
             if self._running.done():
                 self._running.result()
             self._changed.clear()
-            await asyncio.wait_for(self._changed.wait(), 8)
+            await asyncio.wait_for(self._changed.wait(), WAIT_S)
 
     def bodies(self, *kinds: type) -> list[Any]:
         return [event.body for event in self.seen if isinstance(event.body, kinds)]

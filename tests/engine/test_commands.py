@@ -37,6 +37,7 @@ from checkpoints.types import Phase
 from context.items import NoticeItem, ResponseItem, UserItem
 from context.units import visibility_of
 from tests.engine.fakes import Engine, FakeModel, calls, engine, text
+from tests.waiting import WAIT_S
 from tools.types import Artifact, CallSink, Invocation, Outcome, OutcomeStatus, TerminalNews
 
 
@@ -58,7 +59,7 @@ async def ask(run: Engine, subject: Subject, **args: str) -> object:
             if body.command_id == command:
                 return body.data if isinstance(body, Inspected) else body.reason
         run._changed.clear()
-        await asyncio.wait_for(run._changed.wait(), 5)
+        await asyncio.wait_for(run._changed.wait(), WAIT_S)
 
 
 async def finish(run: Engine, message: str, count: int = 1) -> None:

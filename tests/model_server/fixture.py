@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import WAIT_S
+
 SERVER = Path(__file__).with_name("server.py")
 
 
@@ -66,7 +68,7 @@ class ModelServer:
 
     def state(self) -> dict[str, Any]:
         """`requests`, `played`, `steps` (counts) and `violations`."""
-        with urllib.request.urlopen(self._url(""), timeout=10) as answer:
+        with urllib.request.urlopen(self._url(""), timeout=WAIT_S) as answer:
             value: dict[str, Any] = json.load(answer)
         return value
 
@@ -83,7 +85,7 @@ class ModelServer:
 
     def _control(self, tail: str, body: Mapping[str, Any]) -> None:
         request = urllib.request.Request(self._url(tail), json.dumps(body).encode(), method="POST")
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=WAIT_S) as answer:
             answer.read()
 
 

@@ -10,6 +10,7 @@ from agent_tui.models.demo import PATCH, PROMPT, TEST_COMMAND, copy_sample, demo
 from context.items import CallPart, ResultItem
 from context.view import ExchangeUnit, FinalUnit, Unit, View
 from tests.models.views import request, response, user
+from tests.waiting import WAIT_S
 
 FAILED = "FAIL: test_a (tests.T.test_a)\n\nRan 4 tests in 0.001s\n\nFAILED (failures=1)"
 PASSED = "Ran 4 tests in 0.001s\n\nOK"
@@ -88,4 +89,4 @@ def test_the_sample_fails_before_the_patch_and_passes_after(tmp_path: Path) -> N
 
 def run_tests(root: Path) -> int:
     command = [sys.executable, *TEST_COMMAND.split()[1:]]
-    return subprocess.run(command, cwd=root, capture_output=True, timeout=30).returncode
+    return subprocess.run(command, cwd=root, capture_output=True, timeout=WAIT_S).returncode

@@ -14,6 +14,7 @@ import pytest
 from tests.model_server.fixture import ModelServer
 from tests.models.test_collect import STREAMS, streams
 from tests.models.views import DIALECTS
+from tests.waiting import WAIT_S
 
 Step = Mapping[str, Any]
 ADD = "*** Begin Patch\n*** Add File: a.txt\n+hello\n*** End Patch\n"
@@ -55,7 +56,7 @@ class Program:
             env=env,
             capture_output=True,
             text=True,
-            timeout=50,
+            timeout=2 * WAIT_S,
         )
         assert done.returncode == code, "\n".join([*done.stdout.splitlines()[-3:], done.stderr])
         return [json.loads(line) for line in done.stdout.splitlines()]

@@ -64,10 +64,12 @@ def test_a_request_that_could_pass_the_limit_is_not_sent(model_server: ModelServ
 
 
 def test_what_is_assumed_of_an_unknown_model_is_said_once(model_server: ModelServer, tmp_path: Path) -> None:
-    model_server.script([{"text": "one"}, {"text": "two"}])
+    model_server.script([{"text": "one"}, {"text": "two"}, {"text": "three"}])
     program = program_with(tmp_path, model_server, "chat", "max_output = 1000\n")
     first = program.run("exec", "--json", "go")
     again = program.run("exec", "--json", "--last", "go")
+    another = program.run("exec", "--json", "go")
     told = "a context window of 32,000 tokens is assumed"
-    assert told in first.out and told not in again.out
+    assert told in first.out and told not in again.out and told not in another.out
+    assert another.code == 0
     assert 'providers.own.models.\\"m\\".context_window' in first.out

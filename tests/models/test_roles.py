@@ -9,6 +9,7 @@ import pytest
 from tests.model_server.fixture import ModelServer
 from tests.models.views import DIALECTS
 from tests.program import Program
+from tests.waiting import WAIT_S
 
 PLAN = {"tool": "update_plan", "arguments": {"plan": [{"step": "write it", "status": "pending"}]}}
 WRITE = {"tool": "exec_command", "arguments": {"cmd": "echo x > made.txt"}}
@@ -68,7 +69,7 @@ def test_a_session_is_named_by_the_fast_model_and_the_cost_of_it_is_told(
         line = next(line for line in process.stdout if "title:" in line)
         if "Greeting" in line:
             break
-    out, _ = process.communicate("/cost\n/quit\n", timeout=20)
+    out, _ = process.communicate("/cost\n/quit\n", timeout=WAIT_S)
     assert "session: 2 requests, 1,300 tokens in (100 read from a cache, 0 written to one), 56 out" in out
     assert "model other/m: 1 request, 300 tokens in (100 read" in out and "0.0003 dollars" in out
     [listed] = json.loads(program.run("sessions", "list", "--json").out)

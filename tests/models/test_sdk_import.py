@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import WAIT_S
+
 ROOT = Path(__file__).parents[2]
 
 
 def run(code: str) -> str:
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=WAIT_S)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

@@ -4,13 +4,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tests.model_server.fixture import ModelServer
+from tests.waiting import WAIT_S
 
 USER = {"role": "user", "content": "hi"}
 
 
 def post(server: ModelServer, body: dict[str, Any], dialect: str = "chat") -> tuple[int, str]:
     url = urlsplit(server.base_url(dialect))
-    connection = http.client.HTTPConnection(url.netloc, timeout=5)
+    connection = http.client.HTTPConnection(url.netloc, timeout=WAIT_S)
     path = {"chat": "/chat/completions", "responses": "/responses", "messages": "/v1/messages"}[dialect]
     connection.request("POST", url.path + path, json.dumps(body))
     response = connection.getresponse()

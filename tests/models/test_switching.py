@@ -10,6 +10,7 @@ import pytest
 from tests.model_server.fixture import ModelServer, RecordedRequest
 from tests.models.views import DIALECTS
 from tests.program import Program
+from tests.waiting import WAIT_S
 
 
 class Talk:
@@ -31,7 +32,7 @@ class Talk:
         raise AssertionError("".join(read))
 
     def end(self) -> None:
-        out, err = self._process.communicate("/quit\n", timeout=20)
+        out, err = self._process.communicate("/quit\n", timeout=WAIT_S)
         assert self._process.returncode == 0, out + err
 
 

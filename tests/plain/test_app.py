@@ -40,6 +40,7 @@ from agent_tui.plain import app as plain_app
 from agent_tui.plain import questions
 from agent_tui.plain.app import PlainApp
 from context.items import Usage
+from tests.waiting import WAIT_S
 from tools.types import READS_NOTHING, Assessment, CallClass
 
 
@@ -156,7 +157,7 @@ ENDED = TurnEnded(
 async def run(tmp_path: Path, lines: FakeLines, react: Callable[[CommandBody], list[Body]]) -> FakeEngine:
     engine = FakeEngine(react)
     engine.queue.put_nowait(SessionStarted(session_id="7f3a0000", workspace="/w", model="demo/demo"))
-    assert await asyncio.wait_for(PlainApp(engine, config(tmp_path), lines).run(None), timeout=5) == 0
+    assert await asyncio.wait_for(PlainApp(engine, config(tmp_path), lines).run(None), timeout=WAIT_S) == 0
     return engine
 
 
@@ -282,7 +283,7 @@ async def test_a_number_begun_in_a_menu_is_no_message(tmp_path: Path) -> None:
             engine.queue.put_nowait(approval())
 
     lines = FakeLines(["/model", "3", "/quit"], on_prompt=half_typed)
-    await asyncio.wait_for(PlainApp(engine, config(tmp_path), lines).run(None), timeout=5)
+    await asyncio.wait_for(PlainApp(engine, config(tmp_path), lines).run(None), timeout=WAIT_S)
     assert any(isinstance(body, Decide) and body.decision is Decision.DENY for body in engine.sent)
     assert "2" not in lines.drafts
 
@@ -297,7 +298,9 @@ async def test_another_session_is_named_where_input_is_no_terminal(
     engine.queue.put_nowait(SessionStarted(session_id="7f3a0000", workspace="/w", model="demo/demo"))
     with os.fdopen(reading) as stdin:
         monkeypatch.setattr("sys.stdin", stdin)
-        assert await asyncio.wait_for(plain_app.run(engine, config(tmp_path), first=None), timeout=5) == 0
+        assert (
+            await asyncio.wait_for(plain_app.run(engine, config(tmp_path), first=None), timeout=WAIT_S) == 0
+        )
     assert engine.sent == [Shutdown()]
     assert "Go on with: agent-tui resume ab12 --plain" in capsys.readouterr().out
 

@@ -8,6 +8,7 @@ import tty
 import pytest
 
 from agent_tui.plain.lines import StreamLines, keys_kept
+from tests.waiting import WAIT_S
 
 
 def test_a_key_typed_before_the_prompt_reads_is_still_that_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,7 +42,7 @@ def test_input_that_nobody_reads_ends_with_the_session() -> None:
         "print(asyncio.run(StreamLines().read('> ')))\n"
     )
     given = b"/quit\n" + b"more\n" * 5_000
-    ended = subprocess.run([sys.executable, "-c", script], input=given, capture_output=True, timeout=10)
+    ended = subprocess.run([sys.executable, "-c", script], input=given, capture_output=True, timeout=WAIT_S)
     assert (ended.stdout, ended.stderr) == (b"> \n/quit\n", b"")
 
 

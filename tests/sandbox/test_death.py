@@ -16,6 +16,7 @@ from sandbox.probe import ProbeResult
 from sandbox.processes import children, start_ticks
 from tests.sandbox.conftest import Shell, read_until
 from tests.sandbox.worlds import World
+from tests.waiting import WAIT_S, until
 
 ROOT = Path(__file__).parents[2]
 AGENT = Path(__file__).with_name("agent.py")
@@ -52,17 +53,11 @@ def alive(number: int) -> list[str]:
 
 
 def wait_until_alive(number: int, count: int) -> None:
-    deadline = time.monotonic() + 5
-    while len(alive(number)) < count:
-        assert time.monotonic() < deadline, f"only {alive(number)}"
-        time.sleep(0.01)
+    until(lambda: len(alive(number)) >= count, lambda: f"only {alive(number)}")
 
 
 def wait_until_gone(number: int) -> None:
-    deadline = time.monotonic() + 5
-    while alive(number):
-        assert time.monotonic() < deadline, f"still alive: {alive(number)}"
-        time.sleep(0.01)
+    until(lambda: not alive(number), lambda: f"still alive: {alive(number)}")
 
 
 @pytest.fixture
@@ -142,7 +137,7 @@ async def test_what_is_left_in_the_background_lives_until_ended(
 async def test_the_sandbox_ends_with_its_last_process(shell: Shell) -> None:
     running = await shell.start("sleep 0.2 & echo started")
     assert (await running.wait()).code == 0
-    await asyncio.wait_for(running.ended(), 5)
+    await asyncio.wait_for(running.ended(), WAIT_S)
     running.close()
 
 
@@ -153,7 +148,7 @@ async def test_a_signal_by_name_reaches_the_command(shell: Shell, name: str, tty
     running = await shell.start("echo ready; exec sleep 60", policy={"mode": mode}, tty=tty)
     await read_until(running, "ready")
     running.signal(name)
-    ended = await asyncio.wait_for(running.wait(), 5)
+    ended = await asyncio.wait_for(running.wait(), WAIT_S)
     running.close()
     await running.ended()
     assert ended.signal == name
@@ -204,12 +199,9 @@ def test_kill_9_while_a_command_starts_leaves_nothing(
     world: World, found: ProbeResult, moment: str, number: int
 ) -> None:
     code = STOPPED_AT.format(root=str(ROOT), base=str(world.base), moment=moment, number=number)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=WAIT_S)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    deadline = time.monotonic() + 5
-    while left := started_for(world):
-        assert time.monotonic() < deadline, f"still there: {left}"
-        time.sleep(0.01)
+    until(lambda: not started_for(world), lambda: f"still there: {started_for(world)}")
 
 
 def started_for(world: World) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 from sandbox import cgroups
 from sandbox.policy import Limits, Mode
 from tests.sandbox.conftest import Shell
+from tests.waiting import WAIT_S
 
 MIB = 2**20
 
@@ -26,7 +27,7 @@ for _ in range(100): x.append(b"x"*8*1024*1024); time.sleep(0.02)'"""
 
 async def test_forks_end_at_the_limit(shell: Shell) -> None:
     running = await shell.start(FORKS, policy={"limits": Limits(tasks=64)})
-    ended = await asyncio.wait_for(running.wait(), 8)
+    ended = await asyncio.wait_for(running.wait(), WAIT_S)
     running.kill()
     await running.ended()
     said = os.read(running.outputs[0], 100).decode()
@@ -43,7 +44,7 @@ async def test_forks_end_at_the_limit(shell: Shell) -> None:
 )
 async def test_the_kernel_says_that_the_task_limit_was_met(shell: Shell) -> None:
     running = await shell.start(f"sleep 0.2; {FORKS}", policy={"limits": Limits(tasks=32)})
-    await asyncio.wait_for(running.wait(), 8)
+    await asyncio.wait_for(running.wait(), WAIT_S)
     running.kill()
     await running.ended()
     running.close()
@@ -53,7 +54,7 @@ async def test_the_kernel_says_that_the_task_limit_was_met(shell: Shell) -> None
 @pytest.mark.parametrize("mode", [Mode.WORKSPACE_WRITE, Mode.READ_ONLY])
 async def test_memory_ends_at_the_limit(shell: Shell, mode: Mode) -> None:
     running = await shell.start(MEMORY, policy={"mode": mode, "limits": Limits(memory_bytes=100 * MIB)})
-    ended = await asyncio.wait_for(running.wait(), 8)
+    ended = await asyncio.wait_for(running.wait(), WAIT_S)
     running.kill()
     await running.ended()
     running.close()

@@ -4,7 +4,6 @@ import asyncio
 import os
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from sandbox.probe import ProbeResult, probe
 from sandbox.shared_network import Network, SharedNetwork
 from tests.sandbox.conftest import Shell, read_until
 from tests.sandbox.worlds import World
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
 SERVER = """python3 -c '
@@ -157,10 +157,7 @@ def test_kill_9_leaves_nothing_of_it(world: World, found: ProbeResult) -> None:
     agent.kill()
     agent.wait()
     agent.stdout.close()
-    deadline = time.monotonic() + 5
-    while inside(inode):
-        assert time.monotonic() < deadline, f"still in the network: {inside(inode)}"
-        time.sleep(0.01)
+    until(lambda: not inside(inode), lambda: f"still in the network: {inside(inode)}")
 
 
 def test_a_bwrap_that_cannot_be_started_is_an_error_of_ours(tmp_path: Path) -> None:

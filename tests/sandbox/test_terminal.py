@@ -9,6 +9,7 @@ import pytest
 from sandbox.errors import SandboxError
 from sandbox.policy import Mode
 from tests.sandbox.conftest import Shell, read_all, read_until
+from tests.waiting import WAIT_S
 
 BOTH = [Mode.WORKSPACE_WRITE, Mode.OFF]
 
@@ -20,7 +21,7 @@ async def test_ctrl_c_reaches_the_program_and_not_its_sandbox(shell: Shell, mode
     await read_until(running, "ready")
     assert running.stdin is not None
     os.write(running.stdin, b"\x03")
-    await asyncio.wait_for(read_until(running, "caught"), 5)
+    await asyncio.wait_for(read_until(running, "caught"), WAIT_S)
     assert (await running.wait()).code == 3
     running.close()
     await running.ended()
@@ -32,7 +33,7 @@ async def test_a_new_size_reaches_the_program(shell: Shell, mode: Mode) -> None:
     running = await shell.start(script, policy={"mode": mode}, tty=True, size=(100, 30))
     assert "30 100" in await read_until(running, "ready")
     running.resize(120, 40)
-    assert "40 120" in await asyncio.wait_for(read_until(running, "40 120"), 5)
+    assert "40 120" in await asyncio.wait_for(read_until(running, "40 120"), WAIT_S)
     running.close()
     await running.ended()
 
@@ -41,10 +42,10 @@ async def test_a_new_size_reaches_the_program(shell: Shell, mode: Mode) -> None:
 async def test_a_password_prompt_appears_on_the_commands_own_terminal(shell: Shell, mode: Mode) -> None:
     script = "python3 -c \"import getpass; print(len(getpass.getpass('PW? ')))\"; echo open > /dev/tty"
     running = await shell.start(script, policy={"mode": mode}, tty=True)
-    await asyncio.wait_for(read_until(running, "PW?"), 5)
+    await asyncio.wait_for(read_until(running, "PW?"), WAIT_S)
     assert running.stdin is not None
     os.write(running.stdin, b"secret\n")
-    said = await asyncio.wait_for(read_until(running, "open"), 5)
+    said = await asyncio.wait_for(read_until(running, "open"), WAIT_S)
     assert "6" in said
     assert "secret" not in said
     running.close()
@@ -58,7 +59,7 @@ async def test_input_through_a_pipe_ends_when_closed(shell: Shell, mode: Mode) -
     os.write(running.stdin, b"hello\n")
     assert "hello" in await read_until(running, "hello")
     running.close_stdin()
-    assert "end" in await asyncio.wait_for(read_all(running), 5)
+    assert "end" in await asyncio.wait_for(read_all(running), WAIT_S)
     running.close()
     await running.ended()
 

@@ -5,8 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest_asyncio
 
 from tests.e2e.running import processes_with
 from tests.tools.room import Room
+from tests.waiting import until
 from tools.searching import Hit, Query, SearchError, search
 from tools.types import CallClass, OutcomeStatus
 
@@ -227,17 +227,10 @@ def test_a_search_dies_with_the_program_whatever_hangs_in_it(tmp_path: Path, sea
     def searching() -> list[int]:
         return [pid for pid in processes_with(place.name) if pid != program.pid]
 
-    wait_for(searching)
+    until(searching)
     program.kill()
     program.wait()
-    wait_for(lambda: not searching())
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 8
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: not searching())
 
 
 async def test_a_ripgrep_configuration_of_anybody_means_nothing(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sandbox.probe import ProbeResult
 from tests.tools.room import Room, body, sees, until
+from tests.waiting import WAIT_S
 from tools.registry import build_toolbox
 from tools.terminals import MAX_LIVE
 from tools.types import CallClass, OutcomeStatus, TerminalNews
@@ -188,7 +189,7 @@ async def test_news_of_terminals_are_told_as_they_come(room: Room) -> None:
                 return
 
     with suppress(TimeoutError):
-        await asyncio.wait_for(collect(), 5)
+        await asyncio.wait_for(collect(), WAIT_S)
     assert "".join(piece.text for piece in news) == "late\n"
     assert (news[-1].terminal, news[-1].ended, news[-1].exit_code) == ("t1", True, 3)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.room import Room
+from tests.waiting import WAIT_S
 from tools import reads
 from tools.threads import in_thread
 from tools.types import Outcome, OutcomeStatus
@@ -46,7 +47,7 @@ async def test_a_hung_read_is_answered_as_timed_out(room: Room, monkeypatch: pyt
 def test_a_hung_read_does_not_hold_up_the_end_of_the_process(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")  # opening it for reading waits for a writer that never comes
     line = [sys.executable, "-c", HANG, str(ROOT), str(tmp_path / "pipe")]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=8)
+    done = subprocess.run(line, capture_output=True, text=True, timeout=WAIT_S)
     assert (done.returncode, done.stdout) == (0, "left behind\n"), done.stderr
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pyte
 
-PATIENCE_S = 8.0
+from tests.waiting import WAIT_S
 
 
 class _Screen(pyte.HistoryScreen):
@@ -97,7 +97,7 @@ class Tty:
         if b"\x1b[c" in piece:
             os.write(self._fd, b"\x1b[?62;22c")
 
-    def until(self, wanted: str | Callable[["Tty"], bool], seconds: float = PATIENCE_S) -> None:
+    def until(self, wanted: str | Callable[["Tty"], bool], seconds: float = WAIT_S) -> None:
         """Wait until a text is on the screen, or a condition holds."""
         holds = (lambda: wanted in self.text) if isinstance(wanted, str) else (lambda: wanted(self))
         end = time.monotonic() + seconds
@@ -139,7 +139,7 @@ class Tty:
 
     # --- the end -------------------------------------------------------------------------------
 
-    def wait(self, seconds: float = PATIENCE_S) -> int:
+    def wait(self, seconds: float = WAIT_S) -> int:
         """Wait for the end; the exit code, negative for a signal."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -151,7 +151,7 @@ class Tty:
                 return self.code
         raise AssertionError(f"it did not end; the screen is:\n{self.text}")
 
-    def hang_up(self, seconds: float = PATIENCE_S) -> int:
+    def hang_up(self, seconds: float = WAIT_S) -> int:
         """Close the terminal under the program; how it ended."""
         os.close(self._fd)
         self._fd = -1

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sandbox.policy import Mode
+from tests.waiting import WAIT_S
 from tools.command_line.classify import classify
 from tools.command_line.parts import Setting
 
@@ -197,7 +198,7 @@ def _run(line: str, root: Path) -> None:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        timeout=8,
+        timeout=WAIT_S,
     )
 
 
