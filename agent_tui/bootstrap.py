@@ -419,8 +419,10 @@ async def _model_list(offers: "Offers") -> list[dict[str, object]]:
 
 def _with_stored(ports: "Ports", config: Config) -> "Ports":
     """The ports with what reaches other sessions and the person's settings."""
-    from agent_tui import stored
+    from agent_tui import stored, told
     from agent_tui.config.edit import set_value
+
+    told_in = None if config.ephemeral else config.state_dir
 
     def keep_model(name: str) -> None:
         set_value(config.config_dir, "model", name)
@@ -431,6 +433,7 @@ def _with_stored(ports: "Ports", config: Config) -> "Ports":
         rename_session=lambda found, title: stored.rename(stored.find(config.state_dir, found), title),
         remove_session=lambda found: stored.remove(stored.find(config.state_dir, found)),
         keep_model=keep_model,
+        is_news=lambda text: bool(told.news(told_in, [text])),
     )
 
 

@@ -40,6 +40,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
                 "agent_tui.engine.commands",
                 "agent_tui.engine.types",
                 "agent_tui.safe_text",
+                "agent_tui.told",
                 "agent_tui.attachment",
                 "agent_tui.errors",
                 "context.items",
@@ -55,6 +56,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agent_tui.safe_text": (),  # shared by all front ends
     "agent_tui.attachment": ("agent_tui.errors", "context.items", "tools.file_kind"),
     # Settings name models, so they read the catalogue; everything else of theirs is data.
+    "agent_tui.told": (),
     "agent_tui.config": (
         "agent_tui.config",
         "agent_tui.engine.types",

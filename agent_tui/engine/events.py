@@ -244,6 +244,7 @@ class RetryScheduled:
     attempts: int
     delay_s: float
     error: str
+    kind: str = ""  # class of the failure: a value of `models.base.ErrorKind`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

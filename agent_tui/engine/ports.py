@@ -210,6 +210,11 @@ class Gate(Protocol):
         """Take a grant back; False when there is none of that id. Raises AgentError as above."""
 
 
+def _always(text: str) -> bool:  # noqa: ARG001 - the port's shape
+    """Nothing is kept of what was told."""
+    return True
+
+
 def _never(error: ModelError) -> bool:  # noqa: ARG001 - the port's shape
     """No other model may take over."""
     return False
@@ -252,3 +257,4 @@ class Ports:
     files: Callable[[], Sequence[str]] = tuple  # of the workspace, for mentions; may take a while
     models: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]] = _no_models  # as `Subject.MODELS`
     branch: Callable[[], str] = str  # of the person's repository; '' for none
+    is_news: Callable[[str], bool] = _always  # whether a notice was not told before on this machine

@@ -63,6 +63,7 @@ class ModelCall:
                 attempts=self._attempts_of(result),
                 delay_s=delay,
                 error=result.message,
+                kind=result.kind,
             )
             self._session.show(scheduled, cause=self._step_id)
             await self._stop.guard(_wait(woken, delay))

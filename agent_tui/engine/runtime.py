@@ -160,7 +160,7 @@ class EngineRuntime:
             await self._recovery.begin()
         for text in self._opening_notices():
             await session.commit(NoticeRaised(text=text, level="warning"))
-        if told := assumption_parts(session, self._ports.model.info):
+        if told := assumption_parts(session, self._ports):
             await session.commit(*told)
         self._show_status()
         watch = Watch(session, self._ports)

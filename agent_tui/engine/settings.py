@@ -7,16 +7,16 @@ from agent_tui.engine.events import NoticeRaised, SettingChanged, StatusChanged
 from agent_tui.engine.ports import Ports
 from agent_tui.engine.session import Part, Session
 from agent_tui.errors import AgentError
-from agent_tui.models.base import ModelInfo
 
 EFFORTS = ("minimal", "low", "medium", "high")
 OF_GATE = ("approval", "sandbox", "network", "add_dir")
 
 
-def assumption_parts(session: Session, info: ModelInfo) -> list[Part]:
-    """What is to be told, once a session, of a model of which nothing is known."""
+def assumption_parts(session: Session, ports: Ports) -> list[Part]:
+    """What is to be told, once on a machine, of a model of which nothing is known."""
+    info = ports.model.info
     key = f"model.unknown.{info.name}"
-    is_new = bool(info.assumption) and key not in session.fold.notices
+    is_new = info.assumption and key not in session.fold.notices and ports.is_news(info.assumption)
     return [NoticeRaised(text=info.assumption, key=key)] if is_new else []
 
 
@@ -34,7 +34,7 @@ async def change(session: Session, ports: Ports, key: str, value: str, cause: st
     match key:
         case "model":
             info = ports.model.info
-            await session.commit(*assumption_parts(session, info))
+            await session.commit(*assumption_parts(session, ports))
             session.show(StatusChanged(model=info.name, context_window=info.context_window), cause=cause)
         case "effort":
             session.show(StatusChanged(effort=value), cause=cause)

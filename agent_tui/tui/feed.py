@@ -248,8 +248,9 @@ class Feed:
     def _retry(self, body: events.RetryScheduled) -> None:
         first = self.state.retry is None
         self.state.retry = Retry(
-            attempt=body.attempt, attempts=body.attempts, due_at=self._at + body.delay_s, error=body.error
-        )
+            attempt=body.attempt, attempts=body.attempts, due_at=self._at + body.delay_s, error=body.error,
+            kind=body.kind,
+        )  # fmt: skip
         if first:
             self.add(blocks.Notice(text=f"{body.error}. Nothing was lost; the same request is sent again"))
 

@@ -44,6 +44,7 @@ class Retry:
     attempts: int
     due_at: float  # UTC seconds
     error: str
+    kind: str = ""  # class of the failure
 
 
 @dataclass(slots=True, kw_only=True)

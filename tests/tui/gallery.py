@@ -257,7 +257,7 @@ def retry() -> list[e.Body]:
         *scenes.message("go on"),
         *scenes.turn(),
         *scenes.step(1),
-        e.RetryScheduled(attempt=5, attempts=6, delay_s=20.0, error=words),
+        e.RetryScheduled(attempt=5, attempts=6, delay_s=20.0, error=words, kind="overloaded"),
     ]
 
 

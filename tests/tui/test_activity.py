@@ -1,5 +1,7 @@
 """The activity line: what is said while nothing comes."""
 
+import pytest
+
 from agent_tui.engine import events
 from agent_tui.tui.feed import Feed
 from agent_tui.tui.glyphs import UNICODE
@@ -40,3 +42,22 @@ def test_a_model_that_has_answered_is_not_waited_for() -> None:
     shown = said(*ASKED, ANSWERED, IMPORTING)
     assert "waiting for" not in shown
     assert "first checkpoint" in shown
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "shown"),
+    [
+        ("rate_limit", "slow down (429)", "provider busy (429) · retry 2 of 6"),
+        (
+            "connection",
+            "cannot connect to `http://127.0.0.1:500/v1`",
+            "provider not reachable · retry 2 of 6",
+        ),
+        ("unavailable", "HTTP 500 without a text", "provider down (500) · retry 2 of 6"),
+        ("stalled", "the stream went silent", "provider silent · retry 2 of 6"),
+        ("cut", "the stream ended without an end", "connection cut · retry 2 of 6"),
+    ],
+)
+def test_a_wait_says_what_is_so(kind: str, error: str, shown: str) -> None:
+    retry = events.RetryScheduled(attempt=2, attempts=6, delay_s=90.0, error=error, kind=kind)
+    assert shown in said(*ASKED, retry)

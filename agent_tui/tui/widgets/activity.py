@@ -12,6 +12,13 @@ from agent_tui.tui.transcript.lines import Line, Span, clip, ruled, untrusted, w
 HINTS_WIDE, HINTS_SHORT, HINTS_NARROW = 4, 4, 1
 BAR_CELLS = 10
 _STATUS = re.compile(r"\b([45]\d\d)\b")  # of HTTP, in the words of an error
+_NO_STATUS = {  # what is so where no server answered, by the class of the failure
+    "connection": "provider not reachable",
+    "timeout": "provider silent",
+    "stalled": "provider silent",
+    "cut": "connection cut",
+    "malformed": "answer not readable",
+}
 SILENT_S = 20.0  # a model that sends nothing for this long is said to be waited for
 
 
@@ -117,9 +124,11 @@ def _retry(state: State, moment: Moment) -> str:
     if retry is None:
         return ""
     left = words.clock(max(retry.due_at - moment.now, 0) + 0.5)
-    code = _STATUS.search(retry.error)
-    busy = code is None or code[1] in ("429", "503", "529")
-    what = ("provider busy" if busy else "provider down") + (f" ({code[1]})" if code else "")
+    what = _NO_STATUS.get(retry.kind, "")
+    if not what:
+        code = _STATUS.search(retry.error)
+        is_busy = retry.kind in ("rate_limit", "overloaded")
+        what = f"provider {'busy' if is_busy else 'down'}" + (f" ({code[1]})" if code else "")
     return f"{what} · retry {retry.attempt} of {retry.attempts} in {left}"
 
 

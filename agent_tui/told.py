@@ -1,4 +1,4 @@
-"""Which notices of this terminal were told before: once is enough, on this machine."""
+"""Which notices were told before: of a terminal or a model, once is enough on this machine."""
 
 import contextlib
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from agent_tui.tui import told
+from agent_tui import told
 
 
 def test_a_notice_is_told_once(tmp_path: Path) -> None:
