@@ -13,6 +13,7 @@ from sandbox.bwrap import Host, Kind, Mount
 from sandbox.errors import SandboxError
 from sandbox.git_settings import INSIDE
 from sandbox.policy import Policy
+from sandbox.private import private_dir
 
 _TREES = ("/usr", "/etc", "/opt", "/nix", "/snap", "/gnu")
 _LINKABLE = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -131,18 +132,6 @@ def resolver() -> str | None:
     """Where /etc/resolv.conf really lies, when that is below /run, which is empty inside."""
     real = os.path.realpath("/etc/resolv.conf")
     return real if real.startswith("/run/") and Path(real).is_file() else None
-
-
-def private_dir(path: Path) -> Path:
-    """Make a directory that only we may enter; raises `SandboxError` when it is not ours."""
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = path.lstat()
-    except OSError as error:
-        raise SandboxError(f"sandbox: cannot make `{path}`: {error.strerror}") from error
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise SandboxError(f"sandbox: `{path}` is not a directory of ours; remove it")
-    return path
 
 
 def covers(place: Path, *secrets: Path) -> bool:

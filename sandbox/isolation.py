@@ -11,10 +11,10 @@ from pathlib import Path
 
 from sandbox.denials import Denial, find
 from sandbox.errors import SandboxError
-from sandbox.host import private_dir
 from sandbox.launch import Exit, Running, spawn
 from sandbox.passthrough import run_passthrough
 from sandbox.policy import Policy
+from sandbox.private import private_dir
 from sandbox.probe import ProbeResult
 from sandbox.shared_network import SharedNetwork
 

@@ -20,7 +20,7 @@ from typing import Any, TypedDict
 
 from sandbox import processes
 from sandbox.errors import SandboxError
-from sandbox.host import private_dir
+from sandbox.private import private_dir
 
 _FILE_MODE = 0o444
 _DIRECTORY_MODE = 0o555

@@ -12,6 +12,7 @@ from sandbox.errors import SandboxError
 from sandbox.pins import Pins
 from sandbox.placeholders import Placeholders, StandIn
 from sandbox.policy import Mode, Policy
+from sandbox.private import private_dir
 from sandbox.quarantine import after_lane
 
 
@@ -47,7 +48,7 @@ def prepare(policy: Policy, environ: Mapping[str, str]) -> Preparation:
 
 def _gather(policy: Policy, home_dir: Path, environ: Mapping[str, str]) -> Preparation:
     places = Places.of(policy)
-    host.private_dir(places.settings)
+    private_dir(places.settings)
     host.private_cache(places.cache)
     empty_file = places.settings / "empty"
     if not empty_file.exists():
@@ -136,7 +137,7 @@ def _check(policy: Policy) -> None:
         if path != policy.workspace and policy.workspace.is_relative_to(path):
             raise SandboxError(f"sandbox: cannot grant `{path}`: it holds the workspace; name less of it")
     if policy.temp_dir:
-        host.private_dir(policy.temp_dir)
+        private_dir(policy.temp_dir)
 
 
 def _needs_mount(path: Path, policy: Policy) -> bool:

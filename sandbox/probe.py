@@ -17,7 +17,7 @@ from typing import Any
 
 from sandbox import processes
 from sandbox.abilities import ProbeResult
-from sandbox.host import private_dir
+from sandbox.private import private_dir
 
 _FORMAT = 3
 __all__ = ["ProbeResult", "find_bwrap", "probe"]

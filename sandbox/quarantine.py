@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 from sandbox import repository
-from sandbox.host import private_dir
 from sandbox.policy import Policy
+from sandbox.private import private_dir
 from sandbox.repository import Repository
 
 _UNFINISHED = ("rebase-merge", "rebase-apply", "sequencer")

@@ -14,9 +14,10 @@ from sandbox.bwrap import Fds, arguments
 from sandbox.diagnosis import Machine, explain, install
 from sandbox.environment import build
 from sandbox.errors import SandboxError
-from sandbox.host import home, private_dir
+from sandbox.host import home
 from sandbox.policy import Mode, Policy
 from sandbox.preparation import prepare
+from sandbox.private import private_dir
 from sandbox.shared_network import Network, make
 
 _OLDEST = (0, 8)  # the first with `--disable-userns` and `--size`

@@ -4,7 +4,6 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox import pins
 from sandbox.policy import Policy
 from sandbox.survey import is_env_file
 from tools.types import Grant
@@ -80,6 +79,8 @@ def writing_need(path: Path, policy: Policy) -> Need | None:
 
 
 def _is_obeyed(path: Path, root: Path, policy: Policy) -> bool:
+    from sandbox import pins
+
     inside = path.relative_to(root)
     names = (*pins.DIRECTORIES, *pins.FILES, *pins.IF_PRESENT, *policy.protected)
     is_named = any(inside.is_relative_to(name) for name in names) or str(inside) == "HEAD"

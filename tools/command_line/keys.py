@@ -12,9 +12,10 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from tools.command_line.syntax import Redirection, SimpleCommand, Syntax, Word
+if TYPE_CHECKING:
+    from tools.command_line.syntax import Redirection, SimpleCommand, Syntax, Word
 
 UNKNOWN_WORD = "<?>"
 
@@ -35,20 +36,20 @@ def path_key(kind: Literal["edit", "read", "write"], path: Path, workspace: Path
     return f"{kind} {path.relative_to(workspace) if inside else path}"
 
 
-def run_words(command: SimpleCommand) -> str:
+def run_words(command: "SimpleCommand") -> str:
     """The words of one sub-command in the form of a key."""
     words = [*map(_assignment, command.assignments), *_program(command), *map(_argument, command.words[1:])]
     return " ".join([*words, *map(_redirection, command.redirections)])
 
 
-def _assignment(word: Word) -> str:
+def _assignment(word: "Word") -> str:
     if word.text is None:
         return UNKNOWN_WORD
     name, _, value = word.text.partition("=")
     return f"{name}={quote(value) if value else ''}"
 
 
-def _program(command: SimpleCommand) -> tuple[str, ...]:
+def _program(command: "SimpleCommand") -> tuple[str, ...]:
     if not command.words:
         return ()
     text = command.program
@@ -57,11 +58,11 @@ def _program(command: SimpleCommand) -> tuple[str, ...]:
     return (f"'{text}'" if "=" in text and "'" not in text else quote(text),)
 
 
-def _argument(word: Word) -> str:
+def _argument(word: "Word") -> str:
     return quote(word.text) if word.is_literal and word.text is not None else UNKNOWN_WORD
 
 
-def _redirection(redirection: Redirection) -> str:
+def _redirection(redirection: "Redirection") -> str:
     if redirection.is_document:
         return f"<<{UNKNOWN_WORD}"
     if redirection.target is None:
@@ -69,7 +70,7 @@ def _redirection(redirection: Redirection) -> str:
     return redirection.operator + _argument(redirection.target)
 
 
-def is_whole(command: SimpleCommand) -> bool:
+def is_whole(command: "SimpleCommand") -> bool:
     """Whether the key of a sub-command says all of it."""
     words = (*command.words, *(each.target for each in command.redirections if each.target is not None))
     return (
@@ -81,7 +82,7 @@ def is_whole(command: SimpleCommand) -> bool:
 
 
 def line_keys(
-    syntax: Syntax, *, separable: bool, free: Iterable[int], env: Mapping[str, str]
+    syntax: "Syntax", *, separable: bool, free: Iterable[int], env: Mapping[str, str]
 ) -> tuple[str, ...]:
     """The keys of a line. `free` are the indices of commands that need no cover."""
     free = frozenset(free)
@@ -105,7 +106,7 @@ def _line_key(source: str, env: Mapping[str, str]) -> str:
     return f"line {prefix}{source}"
 
 
-def named_scripts(syntax: Syntax, cwd: Path) -> tuple[Path, ...]:
+def named_scripts(syntax: "Syntax", cwd: Path) -> tuple[Path, ...]:
     """Files that the line runs as programs: their content is part of what is approved."""
     found = [path for command in syntax.commands for path in _scripts_of(command, cwd)]
     return tuple(dict.fromkeys(found))
@@ -114,7 +115,7 @@ def named_scripts(syntax: Syntax, cwd: Path) -> tuple[Path, ...]:
 _FILE_RUNNERS = frozenset("sh bash dash zsh ksh python python3 node perl ruby php source .".split())
 
 
-def _scripts_of(command: SimpleCommand, cwd: Path) -> list[Path]:
+def _scripts_of(command: "SimpleCommand", cwd: Path) -> list[Path]:
     program = command.program or ""
     if "/" in program:
         return [_path(program, cwd)]
