@@ -6,6 +6,13 @@ from pathlib import Path
 import pytest
 
 from tests.model_server.fixture import ModelServer, running_server
+from tests.program import Program
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    """The program with an empty home and an empty workspace."""
+    return Program.at(tmp_path)
 
 
 @pytest.fixture(scope="session")

@@ -97,20 +97,27 @@ _agent_tui() {{
   compadd -- $offered
   _files
 }}
-compdef _agent_tui agent-tui
+if [[ "$funcstack[1]" == _agent-tui ]]; then  # a file of that name in $fpath
+  _agent_tui
+else
+  compdef _agent_tui agent-tui
+fi
 """
 
 
 def _fish() -> str:
     from agent_tui.cli.parser import COMMANDS
 
-    lines = ["complete -c agent-tui -e"]
+    lines = [
+        f"function __agent_tui_bare; not __fish_seen_subcommand_from {' '.join(COMMANDS)}; end",
+        "complete -c agent-tui -e",
+    ]
     for name, spec in COMMANDS.items():
-        lines.append(f"complete -c agent-tui -n __fish_use_subcommand -f -a {name} -d '{spec.summary}'")
+        lines.append(f"complete -c agent-tui -n __agent_tui_bare -f -a {name} -d '{spec.summary}'")
     values = dict.fromkeys(_free(), " -r")
     values |= {flag: f" -x -a '{' '.join(words)}'" for flag, words in _values().items()}
     for name, words in _words().items():
-        where = f"'__fish_seen_subcommand_from {name}'" if name else "__fish_use_subcommand"
+        where = f"'__fish_seen_subcommand_from {name}'" if name else "__agent_tui_bare"
         for word in words:
             if word.startswith("--"):
                 lines.append(f"complete -c agent-tui -n {where} -l {word[2:]}{values.get(word, '')}")

@@ -13,11 +13,6 @@ from agent_tui.models.example import EXAMPLE_MODEL
 from tests.program import Program, Ran, command
 
 
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    return Program.at(tmp_path)
-
-
 def one_line(ran: Ran) -> str:
     """The one line a failure may say, checked to be one and no traceback."""
     assert ran.out == ""

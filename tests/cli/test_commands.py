@@ -1,10 +1,8 @@
 """Commands that need no model: what they print and how they end."""
 
 import json
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,11 +11,6 @@ from tests.cli.terminal import Terminal
 from tests.model_server.fixture import ModelServer
 from tests.program import ROOT, Program
 from tests.waiting import WAIT_S
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    return Program.at(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -202,46 +195,6 @@ def test_sessions_of_a_fresh_home(program: Program) -> None:
     assert (ran.code, ran.out.startswith("no sessions are stored here")) == (0, True)
     assert json.loads(program.run("sessions", "--json").out) == []
     assert not program.state.exists(), "looking must not create anything"
-
-
-@pytest.mark.parametrize(
-    ("shell", "check"), [("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"]), ("fish", ["fish", "-n"])]
-)
-def test_completion_scripts_are_accepted_by_their_shell(
-    program: Program, shell: str, check: list[str]
-) -> None:
-    ran = program.run("completions", shell)
-    assert ran.code == 0
-    assert all(name in ran.out for name in COMMANDS)
-    assert "on-lost-result" in ran.out
-    if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed")
-    done = subprocess.run(check, input=ran.out, text=True, capture_output=True)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_bash_completes_commands_and_flags(program: Program) -> None:
-    script = (
-        program.run("completions", "bash").out
-        + 'COMP_WORDS=({words}); COMP_CWORD={at}; _agent_tui; echo "${{COMPREPLY[@]}}"\n'
-    )
-
-    def offered(*words: str) -> list[str]:
-        text = (
-            script.replace("{words}", " ".join(words))
-            .replace("{at}", str(len(words) - 1))
-            .replace("${{", "${")
-            .replace("}}", "}")
-        )
-        return subprocess.run(["bash"], input=text, text=True, capture_output=True).stdout.split()
-
-    assert "exec" in offered("agent-tui", "ex")
-    assert offered("agent-tui", "exec", "--output-s") == ["--output-schema"]
-    assert offered("agent-tui", "exec", "--sandbox", "w") == ["workspace-write"]
-    assert offered("agent-tui", "sessions", "ex") == ["export"]
-    assert offered("agent-tui", "sessions", "export", "--format", "") == ["jsonl", "markdown", "replay"]
-    assert offered("agent-tui", "exec", "-o", "") == []  # so that the shell completes files
-    assert offered("agent-tui", "sessions", "export", "--output", "") == []
 
 
 def test_a_closed_pipe_ends_quietly(program: Program) -> None:

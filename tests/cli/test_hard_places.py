@@ -18,11 +18,6 @@ from tests.waiting import WAIT_S
 EXEC = ("exec", "-m", "demo/scripted")
 
 
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    return Program.at(tmp_path)
-
-
 def shell(program: Program, line: str, *, cwd: Path | None = None, **environ: str) -> Ran:
     """A line of bash in which `agent-tui` is the program."""
     script = f'agent-tui() {{ {shlex.join(command())} "$@"; }}\n{line}'

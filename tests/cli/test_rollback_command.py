@@ -18,11 +18,6 @@ SUMMARY = "sed -i s/1/X/ a.txt"
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> Program:
-    return Program.at(tmp_path)
-
-
-@pytest.fixture
 def session(program: Program) -> Session:
     """A session that made one turn and was left open, as another process would have it."""
     (program.workspace / "a.txt").write_text("1\n2\n")

@@ -4,11 +4,8 @@ import json
 import os
 import re
 import subprocess
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
-
-import pytest
 
 from tests.e2e.project import call
 from tests.e2e.running import processes_with
@@ -17,11 +14,6 @@ from tests.program import Program, Ran, command, model_flags
 
 FLOOD_BYTES = int(os.environ.get("AGENT_TUI_TEST_FLOOD_BYTES", 100_000_000))
 MAX_RISE_KIB = 100 * 1024
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    return Program.at(tmp_path)
 
 
 def run(cmd: str, **arguments: Any) -> dict[str, Any]:

@@ -1,22 +1,13 @@
 """Waiting for a provider in the interface: the wait is shown, Esc ends it (A37, A38)."""
 
-from pathlib import Path
-
-import pytest
-
 from tests.e2e.screen import Screen, start
 from tests.model_server.fixture import ModelServer
 from tests.program import Program
 
 
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    return Program.at(tmp_path)
-
-
 def ask(screen: Screen, text: str, *, where: str = "ready") -> None:
     screen.shows(where)
-    screen.type(f"{text}\r")
+    screen.say(text)
 
 
 def test_a_wait_is_shown_and_escape_ends_it(program: Program, model_server: ModelServer) -> None:  # A37
