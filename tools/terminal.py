@@ -17,6 +17,7 @@ GATHER_S = 0.005  # small reads are cleaned together: a terminal gives at most 4
 DRAIN_S = 0.1  # for output after the end of the command
 SILENCE_S = 0.25  # after new output: a prompt, or a pause worth reporting
 LIVE_INTERVAL_S = 0.05  # at most 20 displays a second
+WORK_S = 0.002  # on a flood at a stretch: a key press takes many turns of the event loop until it shows
 _FULL = {errno.EAGAIN, errno.EWOULDBLOCK}
 
 
@@ -54,13 +55,13 @@ class Terminal:
         self._taken_bytes = 0
         self._gathered: list[tuple[int, bytes]] = []
         self._gathered_bytes = 0
+        self._worked_s = 0.0
         self._feeding: asyncio.TimerHandle | None = None
         self._tick: asyncio.TimerHandle | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._typed = "\n"  # the end of what was written to it
-        for number, fd in enumerate(running.outputs):
-            self._loop.add_reader(fd, self._read, number, fd)
+        self._listen()
         self._watch = self._loop.create_task(self._until_gone())
 
     @property
@@ -144,6 +145,21 @@ class Terminal:
 
     # --- output ----------------------------------------------------------------------------------
 
+    def _listen(self) -> None:
+        for number, fd in enumerate(self.running.outputs):
+            if fd in self._open and not self.gone.is_set():
+                self._loop.add_reader(fd, self._read, number, fd)
+
+    def _rest(self) -> None:
+        """Leave the event loop to others for as long as it was kept busy. A terminal gives so little at
+        a time that it needs none."""
+        if self.tty or self._worked_s < WORK_S:
+            return
+        for fd in self._open:
+            self._loop.remove_reader(fd)
+        self._loop.call_later(self._worked_s, self._listen)
+        self._worked_s = 0.0
+
     def _read(self, number: int, fd: int) -> bool:
         """Read what is there, False when that is nothing. Not reading is the back-pressure that holds
         a fast command back."""
@@ -180,8 +196,11 @@ class Terminal:
             self._feeding.cancel()
             self._feeding = None
         gathered, self._gathered, self._gathered_bytes = self._gathered, [], 0
+        begun = self._loop.time()
         for number, pieces in groupby(gathered, key=itemgetter(0)):
             self.collector.feed(number, b"".join(data for _, data in pieces))
+        self._worked_s += self._loop.time() - begun
+        self._rest()
         if gathered and self._tick is None:
             self._tick = self._loop.call_later(LIVE_INTERVAL_S, self._display)
 

@@ -7,7 +7,8 @@ the text that readers put into words (`with_marks_in_words`).
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import groupby
 
 LINE_CAP = 2_000  # characters kept of a line (design f.6)
 MARK = "\x1d"  # around the count of what a line has beyond that; cleaned text holds no control characters
@@ -128,8 +129,7 @@ class Canvas:
         end = _before_long_line(text, end + 1)
         if end == 0:
             return text
-        for line in self.lines[:-1]:
-            self._final(line)
+        self._make_final(self.lines[:-1])
         block = text[:end]
         self._emit(MODEL, self.first, block)
         self._emit(PERSON, self.first, block)
@@ -148,17 +148,23 @@ class Canvas:
 
     def scroll_off(self, count: int) -> None:
         """Make the first `count` lines final."""
-        for line in self.lines[: max(count, 0)]:
-            self._final(line)
         if count > 0:
+            self._make_final(self.lines[:count])
             del self.lines[:count]
             self.row = max(0, self.row - count)
 
-    def _final(self, line: Line) -> None:
+    def _make_final(self, lines: Sequence[Line]) -> None:
+        """The top lines change no more; what is new of neighbours is given at once."""
         for reader in (MODEL, PERSON):
-            self._give(reader, self.first, line.news(reader, ended=True))
-        self._tell_beyond(line)
-        self.first += 1
+            number, texts = self.first, [line.news(reader, ended=True) for line in lines]
+            for is_new, run in groupby(texts, key=bool):
+                block = list(run)
+                if is_new:
+                    self._emit(reader, number, "".join(block))
+                number += len(block)
+        for line in lines:
+            self._tell_beyond(line)
+        self.first += len(lines)
 
     def _tell_beyond(self, line: Line) -> None:
         if line.beyond_bytes > line.beyond_told:
