@@ -102,6 +102,7 @@ class SessionStarted:
     forked_from: str = ""
     settings: Mapping[str, str] | None = None  # shown when they differ at resume
     base_url: str = ""  # given with the model at this start; a later start without one uses it again
+    paused: bool = False  # with `resumed`: its newest task waits for `Continue`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

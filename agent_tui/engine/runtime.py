@@ -41,7 +41,7 @@ from agent_tui.engine.events import (
     SessionStarted,
     StatusChanged,
 )
-from agent_tui.engine.framing import view_of
+from agent_tui.engine.framing import view_of, window_of
 from agent_tui.engine.hub import Reader
 from agent_tui.engine.inspection import InspectionError, inspect
 from agent_tui.engine.limits import named_limits
@@ -147,7 +147,8 @@ class EngineRuntime:
             await session.commit(self._first, *named_limits(self._config, {}))
         else:
             kill_lost_terminals(session, self._first.boot_id)
-            again = replace(self._first, resumed=True, system="", project="")
+            paused = session.fold.task_status is TaskStatus.PAUSED
+            again = replace(self._first, resumed=True, system="", project="", paused=paused)
             limits = named_limits(self._config, session.fold.settings)
             crash = crash_parts(session)
             items = sum(isinstance(part, NoticeItem) for part in crash)
@@ -196,14 +197,16 @@ class EngineRuntime:
         self._meter.recall(view_of(scope), {item.id for item in own if item.origin.model == model})
 
     def _show_status(self) -> None:
-        info = self._ports.model.info
+        scope, fold = self._scope(), self._session.fold
         self._session.show(
             StatusChanged(
                 sandbox=self._sandbox,
                 undo=self._ports.checkpointer.health(),
-                model=info.name,
+                model=self._ports.model.info.name,
                 approval=str(self._config.approval),
-                context_window=info.context_window,
+                context_used=self._meter.tokens(view_of(scope)) if fold.log else None,
+                context_window=window_of(scope).size,
+                cost_usd=fold.spent.cost_usd if fold.log else None,
                 branch=self._ports.branch(),
                 activity="",
             )

@@ -155,6 +155,8 @@ class PlainApp:
         self._note_idle()
         self.say(*self._narrator.lines(body))
         if isinstance(body, SessionStarted):
+        if isinstance(body, TurnEnded):
+            self.say(*self.standing.pause())
             self._begun.set()
 
     def _set_aside(self) -> None:

@@ -27,6 +27,7 @@ from agent_tui.engine.types import Config, TaskStatus
 from agent_tui.plain.wording import count, money
 from agent_tui.safe_text import one_line
 from checkpoints.types import Health, Phase
+from tools.types import OutcomeStatus
 
 _GOES_ON = (StepStarted, TextStreamed, ReasoningStreamed, CallDrafted, TurnEnded)
 
@@ -43,6 +44,7 @@ class Standing:
     title: str = ""
     running: bool = False
     paused: bool = False
+    not_run: int = 0  # calls of the newest step that were denied, or skipped
     is_kept: bool = True  # false once it was closed without a word said
     waits_to_retry: bool = False
     plan: PlanChanged | None = None
@@ -56,10 +58,12 @@ class Standing:
     def take(self, body: Body) -> None:
         """One event."""
         self._take_retry(body)
+        self._take_call(body)
         match body:
             case SessionStarted():
                 self.session_id, self.workspace, self.model = body.session_id, body.workspace, body.model
                 self.address = (body.model, body.base_url)
+                self.paused = body.paused
             case SessionClosed():
                 self.is_kept = body.kept
             case SettingChanged(key="title"):
@@ -77,15 +81,23 @@ class Standing:
                 self.plan = body
             case RolledBack():
                 self.last_rollback = None if body.redo_of else body
-            case CallProposed():
-                self.arguments[body.call_id] = body.arguments
-            case CallEnded():
-                self.arguments.pop(body.call_id, None)
-                self._changed.update((change.path, None) for change in body.changes)
             case CheckpointTaken() if body.checkpoint.cause.phase is Phase.TURN_START:
                 self._checkpoint = body.checkpoint.id
             case TerminalChanged():
                 self._terminals[body.terminal] = body
+            case _:
+                pass
+
+    def _take_call(self, body: Body) -> None:
+        match body:
+            case StepStarted():
+                self.not_run = 0
+            case CallProposed():
+                self.arguments[body.call_id] = body.arguments
+            case CallEnded():
+                self.arguments.pop(body.call_id, None)
+                self.not_run += body.outcome.status in (OutcomeStatus.DENIED, OutcomeStatus.SKIPPED)
+                self._changed.update((change.path, None) for change in body.changes)
             case _:
                 pass
 
@@ -129,7 +141,15 @@ class Standing:
             f"Model: {model}{f', effort {effort}' if effort else ''}. Sandbox: {self._sandbox()}.",
             f"Approvals: {status.approval or self.config.approval}."
             + (f" Undo: {undo_words(status.undo)}." if status.undo else ""),
+            *self.pause(),
         ]
+
+    def pause(self) -> list[str]:
+        """What a paused run left, and how it goes on; nothing while none is paused."""
+        if not self.paused:
+            return []
+        missed = f"{count(self.not_run, 'call')} not run. " if self.not_run else ""
+        return [f"Paused: {missed}An empty line goes on." if missed else "Paused: an empty line goes on."]
 
     def _sandbox(self) -> str:
         found = self._status.sandbox

@@ -1,6 +1,7 @@
 """The tool cards: which block shows which call, and what each event changes in it."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,6 +18,14 @@ _WAITING = {
     CallState.AWAITING_APPROVAL: "for your approval",
     CallState.AUTHORISED: "",
 }
+
+_SKIPPED: dict[str, tuple[blocks.CardState, str]] = {  # why the engine did not run a call
+    "not run: interrupted by the user": ("not_run", "you interrupted"),
+    "not run: the user paused the run": ("not_run", "you paused"),
+    "skipped: the user sent a message": ("skipped", "you steered first"),
+}
+_ENDED_BY = re.compile(r"not run: the run end(?:s|ed) \((?:budget_)?(\w+)\)", re.IGNORECASE)
+_BUDGETS = {"turns": "turn", "tools": "tool", "tokens": "token", "time": "time", "cost": "cost"}
 
 _DECIDERS = {"person": "by you", "rule": "by rule", "grant": "by grant", "policy": "by policy"}
 
@@ -155,8 +164,7 @@ class Calls:
             return
         card, call = found
         outcome = body.outcome
-        call.state = outcome.status.value
-        call.detail = _detail(outcome)
+        call.state, call.detail = _state(outcome)
         call.outcome, call.duration_s, call.arguments = outcome, body.duration_s, ""
         total = outcome.data.get("total_lines")
         if isinstance(total, int) and call.output.total:  # pieces of live output may be dropped
@@ -191,9 +199,17 @@ class Calls:
             self._touch(card)
 
 
-def _detail(outcome: Outcome) -> str:
+def _state(outcome: Outcome) -> tuple[blocks.CardState, str]:
+    """The state of the card, and what its right end says of it."""
     if outcome.status is OutcomeStatus.INVALID:
-        return "bad arguments"
-    if outcome.status is OutcomeStatus.SKIPPED:
-        return str(outcome.data.get("why") or outcome.text.strip().split("\n")[0])[:60]
-    return ""
+        return "invalid", "bad arguments"
+    if outcome.status is not OutcomeStatus.SKIPPED:
+        return outcome.status.value, ""
+    why = str(outcome.data.get("why") or outcome.text.strip().split("\n")[0])
+    if why in _SKIPPED:
+        return _SKIPPED[why]
+    ended = _ENDED_BY.search(why)
+    if ended is None:
+        return "skipped", why[:60]
+    budget = _BUDGETS.get(ended[1])
+    return "not_run", f"{budget} budget, 0 left" if budget else "the run ended"

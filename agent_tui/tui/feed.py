@@ -93,7 +93,7 @@ class Feed:
         state.base_url = body.base_url or state.base_url
         state.ready = True
         if body.resumed:
-            state.resumed_at = self._seq
+            state.resumed_at, state.paused = self._seq, body.paused
 
     def _status(self, body: events.StatusChanged) -> None:
         status = self.state.status
@@ -184,7 +184,7 @@ class Feed:
     def _step_started(self, body: events.StepStarted) -> None:
         self._close_text()
         self._before_step = self._newest
-        self.state.step = body.number
+        self.state.step, self.state.not_run = body.number, 0
         self.state.retry, self.state.activity = None, "thinking"
 
     def _reasoned(self, body: events.ReasoningStreamed) -> None:
@@ -306,6 +306,7 @@ class Feed:
 
     def _call_ended(self, body: events.CallEnded) -> None:
         self.state.running.discard(body.call_id)
+        self.state.not_run += body.outcome.status in (OutcomeStatus.DENIED, OutcomeStatus.SKIPPED)
         self.calls.ended(body)
         self._cut |= body.outcome.status in (OutcomeStatus.INTERRUPTED, OutcomeStatus.OUTCOME_UNKNOWN)
         self.state.changed_paths.update((change.path, None) for change in body.changes)

@@ -80,6 +80,7 @@ class State:
     task: TaskStatus | None = None
     busy: bool = False
     paused: bool = False
+    not_run: int = 0  # calls of the newest step that were denied, or skipped
     step: int = 0
     turn_started_at: float = 0.0
     activity_at: float = 0.0
@@ -121,6 +122,7 @@ class State:
         self.title = self.title or earlier.title
         self.first_model = earlier.first_model or self.first_model
         self.base_url = self.base_url or earlier.base_url
+        self.not_run = self.not_run or earlier.not_run
         self.last_answer = self.last_answer or earlier.last_answer
         if self.last_rollback is None:
             self.last_rollback, self.rolled_back_at = earlier.last_rollback, earlier.rolled_back_at

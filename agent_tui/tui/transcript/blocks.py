@@ -94,7 +94,7 @@ class Output:
 
 CardState = Literal[
     "drafting", "waiting", "running", "succeeded", "failed", "timed_out", "interrupted", "yielded", "denied",
-    "invalid", "skipped", "outcome_unknown", "ended",
+    "invalid", "skipped", "not_run", "outcome_unknown", "ended",
 ]  # fmt: skip
 
 

@@ -45,14 +45,13 @@ _STATES: dict[str, tuple[str, str, str]] = {  # state → glyph field, word, rol
     "denied": ("denied", "denied", "error"),
     "invalid": ("skipped", "invalid", "muted"),
     "skipped": ("skipped", "skipped", "muted"),
+    "not_run": ("skipped", "not run", "muted"),
     "outcome_unknown": ("unknown", "unknown", "attention"),
 }
 
 
 def state_words(call: Call) -> tuple[str, str, str]:
     """Glyph field, outcome word and role of a call."""
-    if call.state == "skipped" and "budget" in call.detail:
-        return "skipped", "not run", "muted"
     if call.state == "succeeded":
         return "ok", "you ran" if call.by_person else VERBS.get(call.tool, "called"), "ok"
     return _STATES[call.state]
@@ -129,7 +128,7 @@ def right_end(call: Call, look: Look) -> str:
         return words.clock(look.now - call.started_at) if call.started_at else ""
     if call.state == "denied":
         return call.denied_by or "by you"
-    if call.state in ("invalid", "skipped"):
+    if call.state in ("invalid", "skipped", "not_run"):
         return call.detail
     if call.state == "outcome_unknown":
         return call.detail or "result lost"
@@ -199,7 +198,7 @@ def _shown_rows(call: Call, expanded: bool, look: Look) -> int:
     failed = call.state in ("failed", "timed_out", "interrupted", "invalid", "outcome_unknown")
     if look.output == "never" or (look.output == "failed" and not failed):
         return 0
-    if call.state in ("denied", "skipped"):
+    if call.state in ("denied", "skipped", "not_run"):
         return 0
     if failed:
         return FAILED_ROWS

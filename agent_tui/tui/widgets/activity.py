@@ -97,7 +97,10 @@ def _what(state: State, moment: Moment, glyphs: Glyphs) -> str:
     if not state.busy:
         if state.activity == "compacting":
             return f"{_spin(moment, glyphs)} compacting · {words.clock(moment.now - state.activity_at)}"
-        return "paused" if state.paused else "ready" if state.ready else "starting"
+        if state.paused:
+            missed = words.count(state.not_run, "call")
+            return f"paused · {missed} not run" if state.not_run else "paused"
+        return "ready" if state.ready else "starting"
     return _working(state, moment, glyphs)
 
 
