@@ -225,6 +225,14 @@ class Catalog:
         )
         return [str(name) for (name,) in rows]
 
+    def present(self) -> list[Row]:
+        """The newest checkpoint of each workspace of the store."""
+        return self._rows("WHERE placed IN (SELECT max(placed) FROM checkpoints GROUP BY root)", ())
+
+    def states(self) -> set[bytes]:
+        """Every state that was recorded."""
+        return {bytes(state) for (state,) in self._query("SELECT DISTINCT state FROM checkpoints", ())}
+
     def commits(self) -> set[bytes]:
         """Every commit that a checkpoint needs."""
         return {bytes(commit) for (commit,) in self._query("SELECT DISTINCT commit_id FROM checkpoints", ())}

@@ -14,7 +14,7 @@ MAX_DEPTH = 200  # folders below each other; deeper ones are named as uncovered
 class Limits:
     """Sizes and times of design c.4; tests make them small."""
 
-    file_bytes: int = 10 * MIB  # a larger file is recorded by size and times only
+    file_bytes: int = 10 * MIB  # of a larger file a copy that shares its blocks, or size and times only
     touched_bytes: int = 100 * MIB  # the same for a file that a file tool names
     max_files: int = 200_000  # more: targeted mode
     import_s: float = 15.0  # a first import that takes longer: targeted mode

@@ -4,9 +4,10 @@ import difflib
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from checkpoints.clones import size_of
 from checkpoints.coverage import Gap, size_text
 from checkpoints.gitprocess import GitError
-from checkpoints.objects import FOLDER, LINK
+from checkpoints.objects import CLONE, FOLDER, LINK
 from checkpoints.snapshot import State
 from checkpoints.states import Entry, Pair, Trees, parents, shown
 from checkpoints.store import DamagedStoreError, Store
@@ -17,6 +18,7 @@ RENAME_FILES = 300  # above it, renames show as a file that came and one that we
 _COUNT_BYTES = 1 << 20  # without git, larger files are not counted
 _TIMEOUT_S = 8.0
 _COUNT_TIMEOUT_S = 4.0
+_WITHOUT_TEXT = (FOLDER, LINK, CLONE)
 
 AuthorOf = Callable[[bytes], Author]
 
@@ -108,6 +110,8 @@ def _word(store: Store, entry: Entry | None) -> str:
         return ""
     if entry.mode == FOLDER:
         return "folder"
+    if entry.mode == CLONE:
+        return f"binary {size_text(size_of(entry.oid))}"
     try:
         content = store.read(entry.oid)
     except DamagedStoreError:
@@ -159,7 +163,7 @@ def _counted(
 
 def _has_text(pair: Pair) -> bool:
     modes = [entry.mode for entry in pair if entry is not None]
-    return any(mode not in (FOLDER, LINK) for mode in modes) and (
+    return any(mode not in _WITHOUT_TEXT for mode in modes) and (
         None in pair or pair[0].oid != pair[1].oid  # type: ignore[union-attr]  # neither is None here
     )
 
@@ -179,8 +183,8 @@ def _parse_numstat(
             if old in files and path in files:
                 renames[path] = old
         pair = files.get(path)
-        is_link = pair is not None and any(entry is not None and entry.mode == LINK for entry in pair)
-        if added != b"-" and not is_link:
+        is_other = any(entry is not None and entry.mode in (LINK, CLONE) for entry in pair or ())
+        if added != b"-" and not is_other:
             counts[path] = (int(added), int(removed))
     return counts, renames
 
@@ -190,6 +194,8 @@ def _counted_here(
 ) -> dict[bytes, tuple[int, int]]:
     counts = {}
     for path in paths:
+        if _is_large(files[path]):
+            continue
         old, new = (_content(store, entry) for entry in files[path])
         if b"\0" in old + new or len(old) + len(new) > _COUNT_BYTES:
             continue
@@ -200,7 +206,12 @@ def _counted_here(
 
 
 def _content(store: Store, entry: Entry | None) -> bytes:
-    return b"" if entry is None or entry.mode in (FOLDER, LINK) else store.read(entry.oid)
+    return b"" if entry is None or entry.mode in _WITHOUT_TEXT else store.read(entry.oid)
+
+
+def _is_large(pair: Pair) -> bool:
+    """Whether a side is held as a copy beside the objects."""
+    return any(entry is not None and entry.mode == CLONE for entry in pair)
 
 
 # --- text -------------------------------------------------------------------------------------------
@@ -209,8 +220,10 @@ def _content(store: Store, entry: Entry | None) -> bytes:
 def unified(
     trees: Trees, older: State, newer: State, pairs: Mapping[bytes, Pair], paths: Sequence[bytes] = ()
 ) -> str:
-    """Unified diff, then one line for each change that has no text (modes, gaps)."""
-    wanted = {path: pair for path, pair in pairs.items() if is_selected(path, paths)}
+    """Unified diff, then one line for each change that has no text (modes, large files, gaps)."""
+    selected = {path: pair for path, pair in pairs.items() if is_selected(path, paths)}
+    large = {path: pair for path, pair in selected.items() if _is_large(pair)}
+    wanted = {path: pair for path, pair in selected.items() if path not in large}
     text = (
         _text_by_git(trees.store, older, newer, wanted)
         if trees.store.git
@@ -218,7 +231,7 @@ def unified(
     )
     extra = [
         f"{change.kind} {change.path}  {change.detail}"
-        for change in changes(trees, older, newer, {}, lambda _: Author.AGENT)
+        for change in changes(trees, older, newer, large, lambda _: Author.AGENT)
         if is_selected(os.fsencode(change.path), paths)
     ]
     for path, (before, after) in sorted(wanted.items()):

@@ -10,8 +10,9 @@ from checkpoints.coverage import MIB, refusal, size_text
 from checkpoints.gitprocess import find_git
 from checkpoints.journal import Journal
 from checkpoints.offline import NONE_YET
-from checkpoints.retention import reachable, store_size
+from checkpoints.retention import kept_bytes, reachable
 from checkpoints.roots import Home, existing_home
+from checkpoints.snapshot import read_state
 from checkpoints.store import Store
 from checkpoints.types import CheckpointError
 
@@ -68,7 +69,7 @@ def _stored(home: Home) -> list[Finding]:
         missing = _missing(store, catalog)
         if missing:
             found.append(Finding(ok=False, detail=missing, fix="what needs it is named when it is used"))
-        size = size_text(store_size(home.directory))
+        size = size_text(kept_bytes(store, catalog))
         count = f"{len(rows)} checkpoint{'' if len(rows) == 1 else 's'}"
         found.append(Finding(ok=True, detail=f"{count}, {size}, in `{home.directory}`"))
     finally:
@@ -86,6 +87,9 @@ def _missing(store: Store, catalog: Catalog) -> str:
         store.run_git(
             ["fsck", "--connectivity-only", "--no-dangling", "--no-progress"], timeout_s=_FSCK_TIMEOUT_S
         )
+        for state in catalog.states():
+            for oid in read_state(store, state).note.clones:
+                store.require_clone(oid)
     except CheckpointError as error:
         return str(error)
     return ""

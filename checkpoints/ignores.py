@@ -49,10 +49,13 @@ class Rules:
 
 
 def parse(text: bytes) -> "GitIgnoreSpec | None":
-    """Patterns of an ignore file; lines that are no pattern match nothing, as in git."""
+    """Patterns of an ignore file, none where it is over 1 MiB; lines that are no pattern match nothing, as
+    in git."""
     from pathspec import GitIgnoreSpec
     from pathspec.patterns.gitignore import GitIgnorePatternError
 
+    if len(text) > _LARGEST_BYTES:
+        return None
     lines = os.fsdecode(text.removeprefix(b"\xef\xbb\xbf")).split("\n")
     lines = [line.removesuffix("\r") for line in lines]
     useful = [line for line in lines if line.strip() and not line.startswith("#")]
@@ -76,7 +79,7 @@ def _is_pattern(line: str) -> bool:
 
 
 def read_text(path: bytes) -> bytes:
-    """The bytes of an ignore file, empty when it is missing, no plain file, or over 1 MiB."""
+    """The bytes of an ignore file, empty when it is missing or no plain file; no more than `parse` takes."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -88,7 +91,7 @@ def read_text(path: bytes) -> bytes:
         return b""
     finally:
         os.close(descriptor)
-    return text if len(text) <= _LARGEST_BYTES else b""
+    return text
 
 
 def in_folder(above: Rules, folder: bytes, text: bytes) -> Rules:

@@ -18,7 +18,7 @@ from checkpoints.coverage import Gap
 from checkpoints.reading import File
 from checkpoints.scan import Folder, Scan
 
-_MAGIC = b"agent-tui scan 3\n"
+_MAGIC = b"agent-tui scan 4\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,17 +8,18 @@ import hashlib
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import BinaryIO, Literal, NamedTuple
 
 Kind = Literal["blob", "tree", "commit"]
 
 ID_BYTES = 20
 FILE, EXECUTABLE, LINK, FOLDER = 0o100644, 0o100755, 0o120000, 0o040000
+CLONE = 0o160000  # git's mode of what lies in no object store: a copy of `checkpoints.clones`
 _PACK_TYPES = {"commit": 1, "tree": 2, "blob": 3}
 
 
 class TreeItem(NamedTuple):
-    """One name in a tree; `mode` is one of the four above."""
+    """One name in a tree; `mode` is one of those above."""
 
     name: bytes
     mode: int
@@ -34,6 +35,14 @@ def object_id(kind: Kind, content: bytes) -> bytes:
     """The 20 bytes that name an object."""
     digest = hashlib.sha1(header(kind, len(content)), usedforsecurity=False)
     digest.update(content)
+    return digest.digest()
+
+
+def stream_id(stream: BinaryIO, size: int) -> bytes:
+    """The id of the content of an open file, read in pieces; of nothing when its size is another."""
+    digest = hashlib.sha1(header("blob", size), usedforsecurity=False)
+    while piece := stream.read(1 << 20):
+        digest.update(piece)
     return digest.digest()
 
 

@@ -12,7 +12,7 @@ from checkpoints.gitprocess import find_git
 from checkpoints.joined import Joined
 from checkpoints.journal import Journal
 from checkpoints.lock import hold
-from checkpoints.retention import Keep, Pruned, Retention, store_size
+from checkpoints.retention import Keep, Pruned, Retention, kept_bytes
 from checkpoints.roots import Home, existing_home
 from checkpoints.store import Store
 from checkpoints.types import CutRollback, FileChange, NotThereError
@@ -131,7 +131,7 @@ def pruned(root: Path, state_dir: Path, keep: Keep) -> tuple[Pruned, int]:
     try:
         with hold(home.directory / "lock", alone=True, what="`checkpoints prune`", timeout_s=Limits().lock_s):
             done = prune(Retention(home.directory, store, catalog), catalog, keep)
-        return done, store_size(store.directory)
+        return done, kept_bytes(store, catalog)
     finally:
         store.close()
         catalog.close()

@@ -7,11 +7,11 @@ workspace meanwhile can lead a restore out of it.
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from checkpoints.objects import EXECUTABLE, FILE, FOLDER, LINK, object_id
+from checkpoints.objects import CLONE, EXECUTABLE, FILE, FOLDER, LINK, object_id, stream_id
 from checkpoints.states import Entry
 
 TEMPORARY_PREFIX = b".agent-tui-restore-"
@@ -42,7 +42,9 @@ class Staged:
 class Places:
     """The paths of one root; all methods raise OSError."""
 
-    def __init__(self, root: bytes) -> None:
+    def __init__(self, root: bytes, is_copy: Callable[[bytes, int], bool]) -> None:
+        """`is_copy` tells whether an open file is what the copy of that id was made of."""
+        self._is_copy = is_copy
         self._root = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def close(self) -> None:
@@ -63,15 +65,16 @@ class Places:
         finally:
             os.close(descriptor)
 
-    def look(self, path: bytes) -> Entry | None:
+    def look(self, path: bytes, *expected: Entry | None) -> Entry | None:
         """What is at a path now, its content read; None when nothing is, or a parent is no folder.
 
-        Something that is neither file, link nor folder has mode 0; a file we may not read has no id.
+        A file that one of the `expected` is a copy of has that one's id. Something that is neither file,
+        link nor folder has mode 0; a file we may not read has no id.
         """
         try:
             with self._parent(path) as (folder, name):
                 status = os.lstat(name, dir_fd=folder)
-                return _entry(folder, name, status)
+                return self._entry(folder, name, status, expected)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -98,22 +101,24 @@ class Places:
         # not the time of change: that of a hard link moves when its other name is replaced
         return status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns
 
-    def stage(self, path: bytes, content: bytes, permissions: int) -> Staged:
-        """Write a whole file beside its place, for `put`; it is on disk after `Staged.synchronise`."""
+    def stage(self, path: bytes, fill: Callable[[int], None], permissions: int) -> Staged:
+        """Make a whole file beside its place, for `put`, with what `fill` writes into the open file; it
+        is on disk after `Staged.synchronise`."""
         self._make_parents(path)
         with self._opened(path), self._parent(path) as (folder, name):
             temporary = TEMPORARY_PREFIX + secrets.token_hex(6).encode()
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             descriptor = os.open(temporary, flags, 0o600, dir_fd=folder)
             try:
-                _write_all(descriptor, content)
+                fill(descriptor)
                 _keep_owner(descriptor, folder, name)
                 os.fchmod(descriptor, permissions)
+                size_bytes = os.fstat(descriptor).st_size
             except OSError:
                 os.close(descriptor)
                 os.unlink(temporary, dir_fd=folder)
                 raise
-        return Staged(path=path, temporary=temporary, descriptor=descriptor, size_bytes=len(content))
+        return Staged(path=path, temporary=temporary, descriptor=descriptor, size_bytes=size_bytes)
 
     def put(self, staged: Staged) -> None:
         """Move a staged file into its place; what is there must not be a folder."""
@@ -173,6 +178,28 @@ class Places:
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             return
 
+    def _entry(
+        self, folder: int, name: bytes, status: os.stat_result, expected: Iterable[Entry | None]
+    ) -> Entry:
+        permissions = stat.S_IMODE(status.st_mode)
+        if stat.S_ISDIR(status.st_mode):
+            return Entry(FOLDER, b"", permissions)
+        if stat.S_ISLNK(status.st_mode):
+            return Entry(LINK, object_id("blob", os.readlink(name, dir_fd=folder)), 0o777)
+        if not stat.S_ISREG(status.st_mode):
+            return Entry(0, b"", permissions)
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        mode = EXECUTABLE if permissions & 0o100 else FILE
+        try:
+            descriptor = os.open(name, flags, dir_fd=folder)
+        except PermissionError:
+            return Entry(mode, b"", permissions)  # closed: its content is taken to be as it was
+        with open(descriptor, "rb") as stream:
+            for one in expected:
+                if one is not None and one.mode == CLONE and self._is_copy(one.oid, descriptor):
+                    return Entry(CLONE, one.oid, permissions)
+            return Entry(mode, stream_id(stream, status.st_size), permissions)
+
     def _make_parents(self, path: bytes) -> None:
         above = path.rpartition(b"/")[0]
         if above and self.look(above) is None:
@@ -195,30 +222,6 @@ class Places:
             finally:
                 if closed:
                     _chmod(folder, name, before)
-
-
-def _entry(folder: int, name: bytes, status: os.stat_result) -> Entry:
-    permissions = stat.S_IMODE(status.st_mode)
-    if stat.S_ISDIR(status.st_mode):
-        return Entry(FOLDER, b"", permissions)
-    if stat.S_ISLNK(status.st_mode):
-        return Entry(LINK, object_id("blob", os.readlink(name, dir_fd=folder)), 0o777)
-    if not stat.S_ISREG(status.st_mode):
-        return Entry(0, b"", permissions)
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    mode = EXECUTABLE if permissions & 0o100 else FILE
-    try:
-        descriptor = os.open(name, flags, dir_fd=folder)
-    except PermissionError:
-        return Entry(mode, b"", permissions)  # closed: its content is taken to be as it was
-    with open(descriptor, "rb") as stream:
-        return Entry(mode, object_id("blob", stream.read()), permissions)
-
-
-def _write_all(descriptor: int, content: bytes) -> None:
-    view = memoryview(content)
-    while view:
-        view = view[os.write(descriptor, view) :]
 
 
 def _keep_owner(descriptor: int, folder: int, name: bytes) -> None:

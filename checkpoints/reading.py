@@ -11,6 +11,7 @@ import stat
 from collections.abc import Callable
 from typing import NamedTuple
 
+from checkpoints.clones import NoSharingError
 from checkpoints.coverage import special_kind, too_large
 
 _PROBE_BYTES = 4096
@@ -26,6 +27,7 @@ class File(NamedTuple):
     ctime_ns: int
     inode: int
     oid: bytes
+    is_clone: bool = False  # the content is a copy beside the objects
 
 
 class ChangedKindError(Exception):
@@ -85,6 +87,27 @@ def read_file(path: bytes, keep: Callable[[bytes], bytes], limit: int) -> File |
         raise ChangedKindError(too_large(len(content), limit))
     return File(
         status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, keep(content)
+    )
+
+
+def clone_file(path: bytes, take: Callable[[int], bytes]) -> File | None:
+    """Take a copy of a file beside the objects; None when it is gone. Raises UnreadableError,
+    NoSharingError, and OSError when the copy cannot be written."""
+    try:
+        descriptor = os.open(path, _READ_FLAGS)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise UnreadableError(unreadable(error)) from error
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise NoSharingError
+        oid = take(descriptor)
+    finally:
+        os.close(descriptor)
+    return File(
+        status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, oid, True
     )
 
 

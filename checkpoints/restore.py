@@ -9,9 +9,10 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 from checkpoints.journal import Step
-from checkpoints.objects import FOLDER, LINK
+from checkpoints.objects import CLONE, FOLDER, LINK
 from checkpoints.places import Mark, Places, Staged
 from checkpoints.states import Entry, shown
 from checkpoints.store import DamagedStoreError
@@ -33,7 +34,8 @@ class _Waiting:
 
 @dataclass(slots=True, kw_only=True)
 class Restore:
-    """One run over a list of steps; `read` gives content by id, `done` is told after each step.
+    """One run over a list of steps; `read` gives content by id, `put_copy` that of a large file to an
+    open one, `done` is told after each step.
 
     Files are written beside their places, many before the first is synchronised, as the file system
     then needs few flushes; and each is moved only once it is on disk.
@@ -41,6 +43,7 @@ class Restore:
 
     places: Places
     read: Callable[[bytes], bytes]
+    put_copy: Callable[[bytes, int], None]
     done: Callable[[int], None]
     failures: dict[str, str] = field(default_factory=dict)  # path → reason
     _waiting: list[_Waiting] = field(default_factory=list)
@@ -118,7 +121,7 @@ class Restore:
 
     def _step(self, index: int, step: Step) -> "_Waiting | str":
         mark = self.places.mark(step.path)
-        current = self.places.look(step.path)
+        current = self.places.look(step.path, step.before, step.after)
         if current == step.after and not _is_folder(step.after):
             return ""
         if not _same(current, step.before) and not _same(current, step.after) and not _between(step, current):
@@ -158,9 +161,14 @@ class Restore:
         elif current is not None and current.oid == wanted.oid and current.mode != LINK:
             self.places.set_permissions(path, wanted.permissions)
         else:
-            staged = self.places.stage(path, self.read(wanted.oid), wanted.permissions)
+            staged = self.places.stage(path, self._filling(wanted), wanted.permissions)
             return _Waiting(index=index, staged=staged, mark=mark)
         return ""
+
+    def _filling(self, wanted: Entry) -> Callable[[int], None]:
+        if wanted.mode == CLONE:
+            return partial(self.put_copy, wanted.oid)
+        return partial(_write_all, self.read(wanted.oid))
 
     def set_folder_bits(self, steps: Iterable[Step]) -> None:
         """The last bits of folders, deepest first; after everything else."""
@@ -172,6 +180,12 @@ class Restore:
                     self.places.set_permissions(step.path, step.after.permissions)
             except OSError as error:
                 self.failures[shown(step.path)] = strerror(error)
+
+
+def _write_all(content: bytes, descriptor: int) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
 
 
 def _is_many(waiting: Sequence[_Waiting]) -> bool:

@@ -11,14 +11,16 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from checkpoints.catalog import Catalog, Row
 from checkpoints.gitprocess import GitError, environment
 from checkpoints.journal import Journal
-from checkpoints.objects import FOLDER, ID_BYTES
+from checkpoints.objects import CLONE, FOLDER, ID_BYTES
 from checkpoints.presence import live_sessions
+from checkpoints.snapshot import read_state
 from checkpoints.store import DamagedStoreError, Store, ref_name
 from checkpoints.types import Phase
 
@@ -148,11 +150,29 @@ class Retention:
         """Drop what no checkpoint needs."""
         if self._store.git is None:
             self._collect_loose()
+        else:
+            self._match_refs()
+            grace = f"{GRACE_S}.seconds.ago"
+            self._git("repack", "-A", "-d", "-q", f"--unpack-unreachable={grace}", "--threads=1")
+            self._git("prune", f"--expire={grace}")
+        self._collect_clones()
+
+    def _collect_clones(self) -> None:
+        """Drop the copies of large files that no state names, which is told by all that is kept."""
+        if not self._store.clones.all():
             return
-        self._match_refs()
-        grace = f"{GRACE_S}.seconds.ago"
-        self._git("repack", "-A", "-d", "-q", f"--unpack-unreachable={grace}", "--threads=1")
-        self._git("prune", f"--expire={grace}")
+        needed: set[bytes] = set()
+        for commit in self._kept_commits():
+            self._check()
+            with suppress(DamagedStoreError):  # it cannot be restored, with its copies or without
+                needed |= read_state(self._store, self._store.commit_tree(commit)).note.clones
+        self._store.clones.sweep(needed, time.time() - GRACE_S)
+
+    def _kept_commits(self) -> set[bytes]:
+        if self._store.git is None:
+            return self._catalog.commits() | set(self._store.ref_targets("live"))
+        lines = self._git("for-each-ref", "--format=%(objectname)").split()
+        return {bytes.fromhex(line.decode()) for line in lines}
 
     def _match_refs(self) -> None:
         """Exactly one ref for each commit that a checkpoint needs; no ref for a closed session."""
@@ -227,7 +247,7 @@ class Retention:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def _size(self) -> int:
-        return store_size(self._store.directory)
+        return kept_bytes(self._store, self._catalog)
 
     # --- git --------------------------------------------------------------------------------------
 
@@ -279,17 +299,30 @@ def reachable(store: Store, commit: bytes) -> bool:
             for item in store.tree(pending.pop()):
                 if item.mode == FOLDER:
                     pending.append(item.oid)
+                elif item.mode == CLONE:
+                    store.require_clone(item.oid)
                 else:
-                    store.require(item.oid)
+                    store.read(item.oid)
     except DamagedStoreError:
         return False
     return True
 
 
+def kept_bytes(store: Store, catalog: Catalog) -> int:
+    """Bytes that the checkpoints take on disk: the store, and what only copies of large files hold."""
+    present: set[bytes] = set()
+    for row in catalog.present():
+        with suppress(DamagedStoreError):
+            present |= read_state(store, row.state).note.clones
+    return store_size(store.directory) + store.clones.size(present)
+
+
 def store_size(directory: Path) -> int:
-    """Bytes of a store on disk, by blocks."""
+    """Bytes of the files of a store on disk, by blocks; without copies of large files, which share theirs."""
     total = 0
-    for folder, _, files in os.walk(directory):
+    for folder, inner, files in os.walk(directory):
+        if "clones" in inner:
+            inner.remove("clones")
         for name in files:
             try:
                 total += os.lstat(os.path.join(folder, name)).st_blocks * 512

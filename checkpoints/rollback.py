@@ -10,7 +10,7 @@ from checkpoints.catalog import Row
 from checkpoints.diff import changes, is_selected
 from checkpoints.journal import Step
 from checkpoints.merging import merged_step
-from checkpoints.objects import FOLDER
+from checkpoints.objects import CLONE, FOLDER
 from checkpoints.paths import exists_below, is_hard_link, selected_paths
 from checkpoints.places import Places
 from checkpoints.plan import Draft, Evidence, chosen, draft, feasible, operation
@@ -30,6 +30,8 @@ from checkpoints.types import (
     RollbackResult,
 )
 from checkpoints.workspace import Rolled, Workspace
+
+_HELD_BYTES = 16 << 20  # of the contents of a rollback in memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,7 +246,7 @@ class Rollback:
         workspace = self._workspace
         failures: dict[str, str] = {}
         if steps:
-            self._require_content(row, steps)
+            read = self._contents(row, steps)
             try:
                 workspace.journal.begin(
                     session=row.session, root=workspace.home.below, target=row.id, undo=before.id, steps=steps
@@ -254,29 +256,41 @@ class Rollback:
                     f"the rollback was not begun: {error.strerror}: `{workspace.journal.path}`"
                 ) from error
             self._after_step(-1)
-            failures = self._restore(steps)
+            failures = self._restore(steps, read)
         return self._finish(row, before, steps, failures, plan, merged, request)
 
-    def _require_content(self, row: Row, steps: list[Step]) -> None:
-        """Nothing is begun that could not be finished."""
+    def _contents(self, row: Row, steps: list[Step]) -> Callable[[bytes], bytes]:
+        """What reads the contents of the steps. All of them were read once before this returns, so that
+        nothing is begun that could not be finished; the first ones stay in memory."""
         workspace = self._workspace
+        held: dict[bytes, bytes] = {}
+        room = _HELD_BYTES
         try:
-            for step in steps:
-                if step.after is not None and step.after.mode != FOLDER:
-                    workspace.store.require(step.after.oid)
+            for entry in (step.after for step in steps if step.after is not None):
+                if entry.mode == CLONE:
+                    workspace.store.require_clone(entry.oid)
+                elif entry.mode != FOLDER and entry.oid not in held:
+                    content = workspace.store.read(entry.oid)
+                    if len(content) <= room:
+                        held[entry.oid] = content
+                        room -= len(content)
         except DamagedStoreError as error:
             workspace.distrust(row, str(error))
             raise DamagedStoreError(f"checkpoint `{row.id}` cannot be used any more: {error}") from error
+        return lambda oid: held[oid] if oid in held else workspace.store.read(oid)
 
-    def _restore(self, steps: list[Step]) -> dict[str, str]:
-        places = Places(self._workspace.root)
+    def _restore(self, steps: list[Step], read: Callable[[bytes], bytes]) -> dict[str, str]:
+        store, places = self._workspace.store, self._places()
         try:
-            restore = Restore(places=places, read=self._workspace.store.read, done=self._mark)
+            restore = Restore(places=places, read=read, put_copy=store.clones.put, done=self._mark)
             restore.run(steps)
             restore.set_folder_bits(steps)
             return restore.failures
         finally:
             places.close()
+
+    def _places(self) -> Places:
+        return Places(self._workspace.root, self._workspace.store.clones.is_same)
 
     def _mark(self, index: int) -> None:
         with suppress(OSError):  # the marks only tell how far it came; each step can be told from the disk
@@ -383,11 +397,11 @@ class Rollback:
             return None
         self._sweep(steps)
         wanted = steps if complete else [step.reversed() for step in steps]
-        failures = self._restore(wanted)
+        failures = self._restore(wanted, workspace.store.read)
         return self._finish(row if complete else before, before, wanted, failures, None, [], None)
 
     def _sweep(self, steps: list[Step]) -> None:
-        places = Places(self._workspace.root)
+        places = self._places()
         try:
             for folder in {step.path.rpartition(b"/")[0] for step in steps}:
                 places.sweep(folder + b"/x" if folder else b"x")

@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from checkpoints.coverage import MAX_DEPTH, Gap, Limits, special_kind, too_large
+from checkpoints.clones import Clones, NoSharingError
+from checkpoints.coverage import MAX_DEPTH, Gap, Limits, special_kind
 from checkpoints.ignores import FILE_NAME, Rules, in_folder, read_text
 from checkpoints.named import Entry, looked_up, names_in_folders, ways_to
 from checkpoints.nested import exclude_file, git_dir_of
@@ -20,6 +21,7 @@ from checkpoints.reading import (
     ChangedKindError,
     File,
     UnreadableError,
+    clone_file,
     probe,
     read_file,
     read_link,
@@ -77,6 +79,7 @@ class Scanner:
     limits: Limits
     above: Rules  # of the folders above the workspace
     skipped: frozenset[tuple[int, int]] = frozenset()  # device and inode of our own folders
+    clones: Clones | None = None  # for files above the limit
     progress: Callable[[int], None] = lambda _: None
     previous: Scan | None = None
     sticky: bool = False  # what the scan before held stays held, whatever the ignore files say now
@@ -416,20 +419,32 @@ class _Level:
     def _file(self, name: bytes, status: os.stat_result, known: File | None) -> None:
         path = self.path + b"/" + name
         limits = self.walk.scanner.limits
-        limit = limits.touched_bytes if name in self.touched else limits.file_bytes
         if stat.S_ISLNK(status.st_mode):
             self._hold(name, known, read_link(path, status, self._keep(known)))
         elif not stat.S_ISREG(status.st_mode):
             self._gap(name, status, special_kind(status.st_mode))
-        elif status.st_size > limit and not (known is not None and status.st_size <= limits.touched_bytes):
-            self._gap(name, status, too_large(status.st_size, limit))
         else:
             try:
-                self._hold(name, known, read_file(path, self._keep(known), limits.touched_bytes))
+                if status.st_size > limits.file_bytes and self._clone(name, status, known):
+                    return
+                is_wanted = name in self.touched or known is not None
+                limit = limits.touched_bytes if is_wanted else limits.file_bytes
+                self._hold(name, known, read_file(path, self._keep(known), limit))
             except UnreadableError as error:
                 self._unreadable(name, status, known, error.reason)
             except ChangedKindError as error:
                 self._gap(name, status, error.reason)
+
+    def _clone(self, name: bytes, status: os.stat_result, known: File | None) -> bool:
+        """Hold a large file as a copy that shares its blocks, where there can be one."""
+        clones = self.walk.scanner.clones
+        if clones is None or not clones.may_share(status.st_dev):
+            return False
+        try:
+            self._hold(name, known, clone_file(self.path + b"/" + name, clones.take))
+        except NoSharingError:
+            return False
+        return True
 
     def _keep(self, known: File | None) -> Callable[[bytes], bytes]:
         keep, oid = self.walk.keep, known.oid if known else b""

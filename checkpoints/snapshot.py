@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from checkpoints.coverage import Gap
-from checkpoints.objects import EXECUTABLE, FILE, FOLDER, LINK, TreeItem, tree_content
+from checkpoints.objects import CLONE, EXECUTABLE, FILE, FOLDER, LINK, TreeItem, tree_content
 from checkpoints.reading import File
 from checkpoints.scan import Folder, Scan
 from checkpoints.store import DamagedStoreError, ObjectWriter, Store
@@ -46,6 +46,7 @@ class Note:
     touched: frozenset[bytes] = frozenset()
     held: frozenset[bytes] = frozenset()  # covered although the rules leave them out since
     exclude: Mapping[bytes, bytes] = field(default_factory=dict)  # folder of a repository → ignore text
+    clones: frozenset[bytes] = frozenset()  # ids of all copies that the tree names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,8 @@ class State:
 
 def tree_mode(file: File) -> int:
     """The mode git keeps of a file."""
+    if file.is_clone:
+        return CLONE
     if stat.S_ISLNK(file.mode):
         return LINK
     return EXECUTABLE if file.mode & 0o100 else FILE
@@ -79,6 +82,7 @@ def write_state(
         touched=frozenset(touched),
         held=scan.held,
         exclude=scan.exclude,
+        clones=frozenset(builder.clones),
     )
     noted = writer.add("blob", _note_bytes(note))
     items = (TreeItem(b"files", FOLDER, files), TreeItem(b"note", FILE, noted))
@@ -107,7 +111,7 @@ def usual_permissions(root: Folder) -> Defaults:
 
 def _all_permissions(folder: Folder) -> Iterator[tuple[int, int]]:
     for file in folder.files.values():
-        if not stat.S_ISLNK(file.mode):
+        if not stat.S_ISLNK(file.mode) and not file.is_clone:
             yield tree_mode(file), file.mode & _PERMISSIONS
     for inner in folder.folders.values():
         yield FOLDER, inner.mode & _PERMISSIONS
@@ -120,6 +124,7 @@ class _Builder:
     defaults: Defaults
     permissions: dict[bytes, int] = field(default_factory=dict)
     gaps: dict[bytes, Gap] = field(default_factory=dict)
+    clones: set[bytes] = field(default_factory=set)
 
     def tree(self, folder: Folder) -> bytes:
         """The id of a folder's tree; unchanged folders have theirs already."""
@@ -131,9 +136,9 @@ class _Builder:
         return folder.tree
 
     def _is_odd(self, folder: Folder) -> bool:
-        return any(self._odd(tree_mode(file), file.mode) for file in folder.files.values()) or any(
-            inner.noted or self._odd(FOLDER, inner.mode) for inner in folder.folders.values()
-        )
+        return any(
+            file.is_clone or self._odd(tree_mode(file), file.mode) for file in folder.files.values()
+        ) or any(inner.noted or self._odd(FOLDER, inner.mode) for inner in folder.folders.values())
 
     def _odd(self, mode: int, full: int) -> bool:
         return mode != LINK and full & _PERMISSIONS != self.defaults.of(mode)
@@ -146,6 +151,8 @@ class _Builder:
         for name, gap in folder.gaps.items():
             self.gaps[base + name] = gap
         for name, file in folder.files.items():
+            if file.is_clone:
+                self.clones.add(file.oid)
             if self._odd(tree_mode(file), file.mode):
                 self.permissions[base + name] = file.mode & _PERMISSIONS
         for name, inner in folder.folders.items():
@@ -164,6 +171,8 @@ def _note_bytes(note: Note) -> bytes:
         "gaps": {os.fsdecode(path): list(gap) for path, gap in note.gaps.items()},
         "exclude": {os.fsdecode(path): os.fsdecode(text) for path, text in note.exclude.items()},
     }
+    if note.clones:
+        body["clones"] = sorted(oid.hex() for oid in note.clones)
     body["held"] = sorted(os.fsdecode(path) for path in note.held)
     body["touched"] = sorted(os.fsdecode(path) for path in note.touched)
     return json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
@@ -182,4 +191,5 @@ def _note(content: bytes) -> Note:
         touched=frozenset(os.fsencode(path) for path in body["touched"]),
         held=frozenset(os.fsencode(path) for path in body["held"]),
         exclude={os.fsencode(path): os.fsencode(text) for path, text in body["exclude"].items()},
+        clones=frozenset(bytes.fromhex(oid) for oid in body.get("clones", ())),
     )

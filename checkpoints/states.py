@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from checkpoints.ignores import FILE_NAME, Rules, in_folder
-from checkpoints.objects import FOLDER, TreeItem
+from checkpoints.objects import EXECUTABLE, FILE, FOLDER, TreeItem
 from checkpoints.snapshot import State
 from checkpoints.store import Store
 
@@ -14,7 +14,7 @@ from checkpoints.store import Store
 class Entry(NamedTuple):
     """What a state says of one path; a folder has no id here, its content is compared by itself."""
 
-    mode: int  # one of the four tree modes
+    mode: int  # one of the modes of a tree
     oid: bytes
     permissions: int
 
@@ -141,7 +141,7 @@ class Coverage:
             rules = in_folder(self._above if not folder else Rules(), folder, exclude)
         ignore_file = folder + b"/" + FILE_NAME if folder else FILE_NAME
         entry = self._trees.find(self._state, ignore_file)
-        if entry is not None and entry.mode != FOLDER:
+        if entry is not None and entry.mode in (FILE, EXECUTABLE):
             rules = in_folder(rules, folder, self._trees.store.read(entry.oid))
         self._rules[folder] = rules
         return rules

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from checkpoints.clones import Clones
 from checkpoints.gitprocess import Git, GitError, ObjectReader, index_pack, run
 from checkpoints.objects import (
     Commit,
@@ -53,6 +54,7 @@ _CONFIG = """[core]
 [commit]
 \tgpgSign = false
 """
+_FOLDERS = ("objects/pack", "objects/info", "refs/checkpoints", "refs/live", "info", "tmp", "clones")
 _ATTRIBUTES = "* -text -eol -filter -ident -working-tree-encoding !diff\n"
 _REF_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
@@ -67,13 +69,14 @@ class Store:
     def __init__(self, directory: Path, git: Git | None) -> None:
         self.directory = directory
         self.git = git
+        self.clones = Clones(directory / "clones", directory / "tmp")
         self._objects = os.fspath(directory / "objects")
         self._reader = ObjectReader(git, os.fspath(directory)) if git else None
 
     def create(self) -> None:
         """Make the layout where it is missing; raises CheckpointError."""
         try:
-            for part in ("objects/pack", "objects/info", "refs/checkpoints", "refs/live", "info", "tmp"):
+            for part in _FOLDERS:
                 (self.directory / part).mkdir(parents=True, exist_ok=True, mode=0o700)
             for name, text in (
                 ("config", _CONFIG),
@@ -91,10 +94,6 @@ class Store:
     def has_loose(self, oid: bytes) -> bool:
         """Whether a loose file of that object exists; a packed one may exist beside."""
         return os.path.exists(self._loose_path(oid))
-
-    def require(self, oid: bytes) -> None:
-        """Make sure that content can be had, all of it; raises DamagedStoreError."""
-        self.read(oid)
 
     def put(self, kind: Kind, content: bytes) -> bytes:
         """Store one object as a loose file and return its id; raises OSError."""
@@ -141,6 +140,13 @@ class Store:
         if found is None or kind_of(found[0]) != kind:
             raise DamagedStoreError(f"object `{oid.hex()[:12]}` is missing from the checkpoint store")
         return found[1]
+
+    def require_clone(self, oid: bytes) -> None:
+        """Make sure that the copy of a large file can be had; raises DamagedStoreError."""
+        if not self.clones.has(oid):
+            raise DamagedStoreError(
+                f"the copy `{oid.hex()[:12]}` of a large file is missing from the checkpoint store"
+            )
 
     def _packed(self, oid: bytes) -> tuple[str, bytes] | None:
         if self._reader is None:

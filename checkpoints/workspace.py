@@ -91,6 +91,7 @@ class Workspace:
             limits=limits,
             above=self.above,
             skipped=_own_folders(state_dir),
+            clones=self.store.clones,
             targeted=bool(targeted),
         )
         self._stand_ins = stand_ins  # files that are nobody's work: never recorded, never restored over

@@ -58,6 +58,12 @@ def open_session(root: Path, state_dir: Path, git: Git) -> Iterator[OpenSession]
         one.close()
 
 
+@pytest.fixture
+def no_sharing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that cannot share blocks, also where the one of the tests can."""
+    monkeypatch.setattr("checkpoints.clones._FICLONE", 0x4004940F)  # no such request
+
+
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in list(os.environ):

@@ -125,6 +125,7 @@ def test_files_that_become_ignored_stay_covered(root: Path, open_session: OpenSe
     assert manifest(root) == before
 
 
+@pytest.mark.usefixtures("no_sharing")
 def test_large_files_are_named_and_never_touched(root: Path, open_session: OpenSession) -> None:
     session = open_session(limits=Limits(file_bytes=1000, touched_bytes=5000))
     (root / "big").write_bytes(b"x" * 2000)
