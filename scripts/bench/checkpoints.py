@@ -5,8 +5,6 @@ Prints one JSON object a metric: name, value, unit, floor, ratio, target. `--qui
 files only; AGENT_TUI_BENCH_QUICK does the same.
 """
 
-import json
-import os
 import random
 import resource
 import shutil
@@ -29,6 +27,7 @@ from checkpoints.rollback import Request, Rollback  # noqa: E402
 from checkpoints.roots import home_of  # noqa: E402
 from checkpoints.types import Cause, Phase  # noqa: E402
 from checkpoints.workspace import Workspace  # noqa: E402
+from scripts.measuring import QUICK, report  # noqa: E402
 
 SIZES = {"1k": 1_000, "10k": 10_000, "50k": 50_000}
 TARGETS = {"1k": (40, 40, None), "10k": (None, None, None), "50k": (300, 400, 5000)}  # unchanged, one, import
@@ -39,13 +38,12 @@ WORDS = [f"word{number}" for number in range(3000)]
 
 def main() -> int:
     """Measure every size, then what 200 checkpoints cost."""
-    quick = "--quick" in sys.argv[1:] or bool(os.environ.get("AGENT_TUI_BENCH_QUICK"))
     for label, count in SIZES.items():
-        if label == "1k" or not quick:
+        if label == "1k" or not QUICK:
             with tempfile.TemporaryDirectory(prefix="bench-checkpoints-") as base:
                 measure(label, count, Path(base))
     with tempfile.TemporaryDirectory(prefix="bench-checkpoints-") as base:
-        measure_growth(Path(base), 40 if quick else 200)
+        measure_growth(Path(base), 40 if QUICK else 200)
     report(
         "engine resident memory, largest tree",
         resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
@@ -53,25 +51,6 @@ def main() -> int:
         target="<= 100",
     )
     return 0
-
-
-def report(name: str, value: float, unit: str, *, floor: float | None = None, target: str = "") -> None:
-    """One metric as a line of JSON; `floor` is the cheapest thing that could do the same."""
-    ratio = round(value / floor, 2) if floor else None
-    rounded = None if floor is None else round(floor, 2)
-    print(
-        json.dumps(
-            {
-                "name": name,
-                "value": round(value, 2),
-                "unit": unit,
-                "floor": rounded,
-                "ratio": ratio,
-                "target": target,
-            }
-        ),
-        flush=True,
-    )
 
 
 def measure(label: str, count: int, base: Path) -> None:

@@ -5,7 +5,6 @@ Prints one JSON object a line: name, value, unit, floor (the same run's), ratio,
 """
 
 import json
-import os
 import sys
 import time
 import tracemalloc
@@ -24,9 +23,10 @@ from context.codec import encode  # noqa: E402
 from context.epoch import EpochInput, plan_epoch  # noqa: E402
 from context.estimate import Meter  # noqa: E402
 from context.items import Item  # noqa: E402
+from scripts.measuring import QUICK, report  # noqa: E402
 from tests.context.logs import TOOLS, make_log  # noqa: E402
 
-RUNS = 2 if os.environ.get("AGENT_TUI_BENCH_QUICK") else 5
+RUNS = 2 if QUICK else 5
 INFO = ModelInfo(provider="p", model="m", context_window=200_000, max_output=32_000)
 
 
@@ -39,23 +39,6 @@ def _once_ms(work: Callable[[], object]) -> float:
     started = time.perf_counter()
     work()
     return (time.perf_counter() - started) * 1000
-
-
-def report(name: str, value: float, unit: str, floor: float | None, target: str) -> None:
-    """One metric line."""
-    ratio = round(value / floor, 3) if floor else None
-    print(
-        json.dumps(
-            {
-                "name": name,
-                "value": round(value, 4),
-                "unit": unit,
-                "floor": round(floor, 4) if floor else None,
-                "ratio": ratio,
-                "target": target,
-            }
-        )
-    )
 
 
 def main() -> None:

@@ -6,8 +6,6 @@ again and again. A letter counts as shown when its bytes come out of the termina
 a metric; the floor is the same keys while nothing runs.
 """
 
-import json
-import os
 import select
 import statistics
 import sys
@@ -17,11 +15,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from scripts.measuring import QUICK, report
 from tests.cli.terminal import Terminal
 from tests.model_server.fixture import ModelServer, running_server
 from tests.program import Program, model_flags
 
-QUICK = bool(os.environ.get("AGENT_TUI_BENCH_QUICK"))
 PIPE_ROUNDS, TERMINAL_ROUNDS = (5, 1) if QUICK else (40, 8)  # several seconds each
 FLOOD = "for n in $(seq {}); do yes 'a line of ordinary output' | head -c 50000000; done"
 LETTERS = "бвгджзилмнптцчшщыьэю"  # no line of the output or of the interface holds one
@@ -69,19 +67,6 @@ def measure_while(typist: Typist, ended: str) -> list[float]:
     return found
 
 
-def report(name: str, value: float, floor: float, target: str) -> None:
-    """Print one metric, in milliseconds."""
-    row = {
-        "name": name,
-        "value": round(value * 1000, 1),
-        "unit": "ms",
-        "floor": round(floor * 1000, 1),
-        "ratio": round(value / floor, 2),
-        "target": target,
-    }
-    print(json.dumps(row), flush=True)
-
-
 def main() -> None:
     """Measure idle, then pipe and terminal."""
     with tempfile.TemporaryDirectory() as directory:
@@ -108,14 +93,12 @@ def one(program: Program, server: ModelServer, *, tty: bool) -> None:
         busy = measure_while(typist, "the end")
     kind = "a terminal" if tty else "a pipe"
     name = f"keys: {{}} of {len(busy)} keys while 50 MB run through {kind}"
-    report(name.format("median"), statistics.median(busy), statistics.median(idle), "under 100 ms")
-    report(
-        name.format("19 of 20"),
-        statistics.quantiles(busy, n=20)[-1],
-        statistics.quantiles(idle, n=20)[-1],
-        "under 100 ms",
-    )
-    report(name.format("longest"), max(busy), max(idle), "under 200 ms")
+    for share, of, target in (
+        ("median", statistics.median, "under 100 ms"),
+        ("19 of 20", lambda times: statistics.quantiles(times, n=20)[-1], "under 100 ms"),
+        ("longest", max, "under 200 ms"),
+    ):
+        report(name.format(share), of(busy) * 1000, "ms", of(idle) * 1000, target)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ to the scripted model server of the tests, on loopback.
 
 import asyncio
 import json
-import os
 import resource
 import statistics
 import subprocess
@@ -24,12 +23,13 @@ from agent_tui.models.base import Completed, ModelRequest, TextDelta  # noqa: E4
 from agent_tui.models.router import dialect_of, find_route, open_model  # noqa: E402
 from context.items import CallPart, ModelOrigin, ResponseItem, ResultItem, UserItem  # noqa: E402
 from context.view import ExchangeUnit, UserUnit, View  # noqa: E402
+from scripts.measuring import QUICK, report  # noqa: E402
 from tests.e2e.screen import Screen  # noqa: E402
 from tests.model_server.fixture import ModelServer, running_server  # noqa: E402
 from tests.program import Program, model_flags  # noqa: E402
 
-RUNS = 2 if os.environ.get("AGENT_TUI_BENCH_QUICK") else 5
-TOKENS = 300 if os.environ.get("AGENT_TUI_BENCH_QUICK") else 1_000
+RUNS = 2 if QUICK else 5
+TOKENS = 300 if QUICK else 1_000
 GAP_S = 0.001  # between tokens, so that each is a read of its own as with a real model
 READING_GAP_S = 0.005  # 200 tokens a second: what a fast model sends to somebody who watches
 SDK_OF = {"chat": "openai", "responses": "openai", "messages": "anthropic"}
@@ -56,19 +56,6 @@ async def main():
     await model.aclose()
 asyncio.run(main())
 """
-
-
-def report(name: str, value: float, unit: str, floor: float | None, target: str) -> None:
-    """One metric line."""
-    line = {
-        "name": name,
-        "value": round(value, 3),
-        "unit": unit,
-        "floor": round(floor, 3) if floor else None,
-        "ratio": round(value / floor, 2) if floor else None,
-        "target": target,
-    }
-    print(json.dumps(line), flush=True)
 
 
 def process_ms(*arguments: str) -> float:

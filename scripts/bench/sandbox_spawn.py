@@ -6,8 +6,6 @@ or AGENT_TUI_BENCH_QUICK over 20.
 """
 
 import asyncio
-import json
-import os
 import statistics
 import subprocess
 import sys
@@ -22,15 +20,15 @@ from sandbox import seccomp  # noqa: E402
 from sandbox.launch import spawn  # noqa: E402
 from sandbox.policy import Mode, Policy  # noqa: E402
 from sandbox.probe import ProbeResult, probe  # noqa: E402
+from scripts.measuring import QUICK, report  # noqa: E402
 
 COMMAND = ["bash", "-c", "true"]
 ADDED_MS = 12.0
 
 
-async def main() -> int:
+async def main() -> None:
     """Measure each mode against the floor; the filter is built before, once, as in a session."""
-    quick = "--quick" in sys.argv[1:] or bool(os.environ.get("AGENT_TUI_BENCH_QUICK"))
-    repeats = 20 if quick else 100
+    repeats = 20 if QUICK else 100
     began = time.perf_counter()
     seccomp.filter_bytes()
     report("seccomp filter, built once", milliseconds(began), "ms")
@@ -42,12 +40,10 @@ async def main() -> int:
         found = probe(state)
         report("probe, first in a boot", milliseconds(began), "ms")
         if not found.available:
-            print(json.dumps({"name": "sandbox", "skipped": f"{found.detail}; {found.fix}"}))
-            return 0
+            sys.exit(f"no sandbox here: {found.detail}; {found.fix}")
         for mode in (Mode.READ_ONLY, Mode.WORKSPACE_WRITE):
             policy = Policy(mode=mode, workspace=workspace, state_dir=state)
             await measure(policy, found, repeats)
-    return 0
 
 
 async def measure(policy: Policy, found: ProbeResult, repeats: int) -> None:
@@ -73,12 +69,5 @@ def milliseconds(began: float) -> float:
     return (time.perf_counter() - began) * 1000
 
 
-def report(name: str, value: float, unit: str, *, floor: float | None = None, target: str = "") -> None:
-    """One metric as a line of JSON."""
-    ratio = round(value / floor, 2) if floor else None
-    line = {"name": name, "value": round(value, 2), "unit": unit, "floor": floor and round(floor, 2)}
-    print(json.dumps({**line, "ratio": ratio, "target": target}), flush=True)
-
-
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main()))
+    asyncio.run(main())

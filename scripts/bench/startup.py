@@ -6,7 +6,6 @@ against the scripted model server on loopback; the interface runs in a pseudo-te
 """
 
 import itertools
-import json
 import os
 import pty
 import select
@@ -20,26 +19,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from scripts.measuring import QUICK, report  # noqa: E402
 from tests.model_server.fixture import ModelServer, running_server  # noqa: E402
 from tests.program import Program, command, model_flags  # noqa: E402
 
-RUNS = 2 if os.environ.get("AGENT_TUI_BENCH_QUICK") else 7
-ECHOES = 6 if os.environ.get("AGENT_TUI_BENCH_QUICK") else 20
+RUNS = 2 if QUICK else 7
+ECHOES = 6 if QUICK else 20
 PAINT_TIMEOUT_S = 20.0
 SDK_OF = {"chat": "openai", "responses": "openai", "messages": "anthropic"}
-
-
-def report(name: str, value: float, unit: str, floor: float | None, target: str) -> None:
-    """One metric line."""
-    line = {
-        "name": name,
-        "value": round(value, 1),
-        "unit": unit,
-        "floor": round(floor, 1) if floor else None,
-        "ratio": round(value / floor, 2) if floor else None,
-        "target": target,
-    }
-    print(json.dumps(line), flush=True)
 
 
 def bare_ms(statement: str) -> float:

@@ -23,10 +23,10 @@ from sandbox.launch import spawn
 from sandbox.policy import Mode, Policy
 from sandbox.probe import probe
 from sandbox.shared_network import SharedNetwork
+from scripts.measuring import QUICK, report
 from tools.registry import Toolbox, build_toolbox
 from tools.types import Invocation, Outcome, Spawned
 
-QUICK = bool(os.environ.get("AGENT_TUI_BENCH_QUICK"))
 SIZE = 10_000_000 if QUICK else 50_000_000
 FLOOD = f"yes 'a line of ordinary output' | head -c {SIZE}"
 CALLS = 8 if QUICK else 20
@@ -71,20 +71,6 @@ class Bench:
         return await self.toolbox.run(invocation, Silent())
 
 
-def report(name: str, value: float, unit: str, floor: float | None, target: str) -> None:
-    """Print one metric."""
-    ratio = round(value / floor, 3) if floor else None
-    row = {
-        "name": name,
-        "value": round(value, 4),
-        "unit": unit,
-        "floor": round(floor, 4) if floor is not None else None,
-        "ratio": ratio,
-        "target": target,
-    }
-    print(json.dumps(row), flush=True)
-
-
 async def main() -> None:
     """Run all of it."""
     with tempfile.TemporaryDirectory() as directory:
@@ -114,7 +100,7 @@ async def flood(bench: Bench, *, tty: bool) -> None:
     watch.cancel()
     assert outcome.exit_code == 0, outcome.text[:200]
     growth = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    report(f"tools: 50 MB through a {kind}", wall, "s", floor, "under 2 s")
+    report(f"tools: {SIZE // 1_000_000} MB through a {kind}", wall, "s", floor, "under 2 s")
     report(f"tools: processor time of the agent for it, {kind}", cpu, "s", None, "under 2 s")
     report(f"tools: memory growth, {kind}", growth, "MiB", None, "under 32 MiB")
     report(f"tools: longest wait of the event loop, {kind}", max(delays) * 1000, "ms", None, "under 100 ms")

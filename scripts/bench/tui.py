@@ -9,7 +9,6 @@ engine that plays events.
 
 import argparse
 import asyncio
-import json
 import os
 import pty
 import select
@@ -29,7 +28,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[0] = str(ROOT)
 
-QUICK = bool(os.environ.get("AGENT_TUI_BENCH_QUICK"))
+from scripts.measuring import QUICK, report  # noqa: E402
+
 KEYS = 40 if QUICK else 120
 TOKENS_PER_S = 200
 WORDS = "the quick brown fox jumps over the lazy dog and then looks for its callers in every file of it "
@@ -206,25 +206,6 @@ def percentile(values: Sequence[float], share: float) -> float:
     return sorted(values)[min(int(len(values) * share), len(values) - 1)]
 
 
-def report(name: str, value: float, unit: str, floor: float | None, target: str) -> None:
-    """One metric line."""
-    ratio = round(value / floor, 3) if floor else None
-    floor = round(floor, 3) if floor else None
-    print(
-        json.dumps(
-            {
-                "name": name,
-                "value": round(value, 3),
-                "unit": unit,
-                "floor": floor,
-                "ratio": ratio,
-                "target": target,
-            }
-        )
-    )
-    sys.stdout.flush()
-
-
 def open_program(blocks: int, mode: str) -> Program:
     """The interface with everything on the screen."""
     program = Program([sys.executable, __file__, "--play", str(blocks), mode])
@@ -328,14 +309,14 @@ def main() -> int:
     """Run all of it, or be the measured program."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--play", nargs=2, metavar=("BLOCKS", "MODE"))
-    parser.add_argument("--quick", action="store_true", default=QUICK, help="fewer sizes, shorter waits")
+    parser.add_argument("--quick", action="store_true", help="fewer sizes, shorter waits")
     arguments = parser.parse_args()
     if arguments.play:
         return play(int(arguments.play[0]), arguments.play[1])
     first_paint()
-    keys_and_scroll((100, 1_000) if arguments.quick else (100, 1_000, 10_000))
-    resizing(1_000 if arguments.quick else 10_000)
-    idle(4.0 if arguments.quick else 20.0)
+    keys_and_scroll((100, 1_000) if QUICK else (100, 1_000, 10_000))
+    resizing(1_000 if QUICK else 10_000)
+    idle(4.0 if QUICK else 20.0)
     memory()
     return 0
 
