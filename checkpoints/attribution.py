@@ -82,9 +82,9 @@ class History:
 
 def authors(row: Row) -> Callable[[bytes], Author]:
     """Who changed each path between a checkpoint and the one before it."""
-    if not row.exact:
+    if row.only is None:
         return lambda _: row.author
-    named = [os.fsencode(name) for name in row.exact]
+    named = [os.fsencode(name) for name in row.only]
     own = {*named, *(above for path in named for above in parents(path))}  # folders come with their files
     return lambda path: row.author if path in own else Author.EXTERNAL
 

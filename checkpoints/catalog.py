@@ -56,7 +56,7 @@ class Row:
     commit: bytes
     author: Author  # of what changed since the checkpoint before it in this session
     placed: int = 0  # later ones of any session have higher numbers
-    exact: tuple[str, ...] = ()  # only these changes are the author's, others are external; empty: all
+    only: tuple[str, ...] | None = None  # these changes are the author's, others are external; None: all
     changes: tuple[FileChange, ...] = ()
     change_count: int = 0
     uncovered: tuple[Uncovered, ...] = ()
@@ -324,6 +324,8 @@ def _row(
     facts: dict[str, Any] = json.loads(body)
     cause = facts.pop("cause")
     heads = facts.pop("heads")
+    older = facts.pop("exact", None)  # its name while an empty list stood for all
+    only = facts.pop("only", older or None)
     return Row(
         session=session,
         seq=seq,
@@ -341,7 +343,7 @@ def _row(
             }
         ),
         author=Author(facts.pop("author")),
-        exact=tuple(facts.pop("exact")),
+        only=None if only is None else tuple(only),
         changes=tuple(
             FileChange(**{**change, "author": Author(change["author"])}) for change in facts.pop("changes")
         ),

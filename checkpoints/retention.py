@@ -22,7 +22,7 @@ from checkpoints.objects import CLONE, FOLDER, ID_BYTES
 from checkpoints.presence import live_sessions
 from checkpoints.snapshot import read_state
 from checkpoints.store import DamagedStoreError, Store, ref_name
-from checkpoints.types import Phase
+from checkpoints.types import CheckpointError, Phase
 
 DAY_S = 86_400
 GRACE_S = 3600
@@ -120,13 +120,22 @@ class Retention:
 
     def _ages(self, spare: Iterable[str]) -> list[tuple[float, str]]:
         """Time of the newest checkpoint and name of each session that may be dropped, oldest first."""
-        kept = live_sessions(self._directory) | set(spare) | cut_sessions(self._directory)
+        kept = live_sessions(self._directory) | set(spare) | self._cut_sessions()
         found = []
         for session in self._catalog.sessions():
             last = self._catalog.last(session)
             if last is not None and session not in kept:
                 found.append((last.created_at, session))
         return sorted(found)
+
+    def _cut_sessions(self) -> set[str]:
+        """Sessions whose rollback was killed: what settles it is still needed. Where a journal does not
+        tell, the newest checkpoint is the one before it."""
+        try:
+            found = [Journal(path).read() for path in self._directory.glob("*.journal")]
+        except CheckpointError:
+            return {row.session for row in self._catalog.present()}
+        return {one[0]["session"] for one in found if one is not None}
 
     def _drop_oldest(self, spare: Iterable[str], gone: list[str]) -> int:
         """Of the oldest session first the checkpoints inside turns, then the rest of it."""
@@ -283,12 +292,6 @@ class Retention:
         if process.returncode != 0:
             raise GitError(f"`git {arguments[0]}` failed: {errors.decode('utf-8', 'replace').strip()}")
         return output
-
-
-def cut_sessions(directory: Path) -> set[str]:
-    """Sessions whose rollback was killed: what settles it is still needed."""
-    found = (Journal(path).read() for path in directory.glob("*.journal"))
-    return {one[0]["session"] for one in found if one is not None}
 
 
 def reachable(store: Store, commit: bytes) -> bool:

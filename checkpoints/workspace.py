@@ -228,7 +228,9 @@ class Workspace:
     def _row(self, cause: Cause, state: State, last: Row | None, rolled: Rolled | None) -> Row:
         created_at = time.time()
         author, is_exact = author_between(cause, last)
-        theirs = touched_paths(self.root, cause.touched) if is_exact else rolled.paths if rolled else ()
+        only: Collection[bytes] | None = rolled.paths if rolled else None
+        if is_exact:
+            only = touched_paths(self.root, cause.touched)
         if last is not None and last.state == state.oid:
             commit = last.commit
         else:
@@ -242,7 +244,7 @@ class Workspace:
             state=state.oid,
             commit=commit,
             author=author,
-            exact=tuple(sorted(shown(path) for path in theirs)),
+            only=None if only is None else tuple(sorted(shown(path) for path in only)),
             uncovered=self._uncovered(state),
             heads=self.heads(),
             running=running_after(cause, last),
@@ -271,7 +273,7 @@ class Workspace:
             cause=cause,
             state=state.oid,
             author=author,
-            exact=(),
+            only=None,
         )
 
     def _state_or_error(

@@ -438,6 +438,20 @@ def test_file_tools_own_only_what_they_name(root: Path, open_session: OpenSessio
     ]
 
 
+def test_a_file_tool_that_writes_elsewhere_owns_nothing_here(
+    root: Path, tmp_path: Path, open_session: OpenSession
+) -> None:
+    elsewhere = str(tmp_path / "elsewhere")
+    session = open_session()
+    start = session.before(elsewhere).row
+    (root / "b").write_text("user, at the same time")
+    changes = session.after(elsewhere, only_touched=True)
+    assert [(change.path, change.author) for change in changes] == [("b", Author.EXTERNAL)]
+    session.close()
+    again = open_session()
+    assert again.rollback(start.id).kept == ("b",)
+
+
 def test_stand_ins_are_neither_recorded_nor_restored_over(root: Path, open_session: OpenSession) -> None:
     (root / ".envrc").write_text("mine")
     (root / ".vscode").mkdir()

@@ -70,3 +70,17 @@ def test_an_interrupt_before_the_time_leaves_nothing_running(open_session: OpenS
     idle.interrupt()
     assert not timer.is_alive()
     assert core.catalog.meta("pruned_at") == ""
+
+
+def test_a_damaged_journal_does_not_stop_a_prune(root: Path, open_session: OpenSession) -> None:
+    (root / "a").write_text("1")
+    old = open_session("old")
+    old.take()
+    old.close()
+    newest = open_session("newest")
+    newest.take()
+    newest.close()
+    newest.core.home.journal.write_text("{")
+    core = open_session("now").core
+    done = Retention(core.home.directory, core.store, core.catalog).prune(Keep(days=0))
+    assert (done.sessions, done.finished) == (("old",), True)
