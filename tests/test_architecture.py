@@ -41,6 +41,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
                 "agent_tui.engine.types",
                 "agent_tui.safe_text",
                 "agent_tui.told",
+                "agent_tui.handover",
+                "agent_tui.exporting",
                 "agent_tui.attachment",
                 "agent_tui.errors",
                 "context.items",
@@ -54,9 +56,9 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agent_tui.plain": ("agent_tui.plain", *_front),
     "agent_tui.headless": ("agent_tui.headless", *_front),
     "agent_tui.safe_text": (),  # shared by all front ends
+    "agent_tui.told": (),
     "agent_tui.attachment": ("agent_tui.errors", "context.items", "tools.file_kind"),
     # Settings name models, so they read the catalogue; everything else of theirs is data.
-    "agent_tui.told": (),
     "agent_tui.config": (
         "agent_tui.config",
         "agent_tui.engine.types",
@@ -68,6 +70,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.near",
         "sandbox.policy",
     ),
+    "agent_tui.handover": ("agent_tui.engine.types",),
+    "agent_tui.exporting": ("agent_tui.engine.types", "agent_tui.errors"),
     "agent_tui.near": (),  # names that are like another one
     "agent_tui.scratch": (),
     "agent_tui.signals": (),
@@ -116,7 +120,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "context.instructions",
         "sandbox.policy",
         "tools.ignoring",
-        "tools.searching",
+        "tools.ripgrep",
     ),
     "agent_tui.stored": (
         "agent_tui.engine.clock",

@@ -11,6 +11,7 @@ import time
 from contextlib import nullcontext, suppress
 from typing import Any
 
+from agent_tui import handover
 from agent_tui.engine.commands import (
     Command,
     CommandBody,
@@ -43,7 +44,7 @@ from agent_tui.engine.events import (
 from agent_tui.engine.types import Config, Decision
 from agent_tui.plain import facts, questions, slash
 from agent_tui.plain.lines import Interrupted, LineSource, StreamLines, TerminalLines, keys_kept
-from agent_tui.plain.menus import Menus, go_on
+from agent_tui.plain.menus import Menus
 from agent_tui.plain.questions import Question
 from agent_tui.plain.standing import Standing
 from agent_tui.plain.wording import Narrator, seconds
@@ -154,9 +155,9 @@ class PlainApp:
                 pass
         self._note_idle()
         self.say(*self._narrator.lines(body))
-        if isinstance(body, SessionStarted):
         if isinstance(body, TurnEnded):
             self.say(*self.standing.pause())
+        if isinstance(body, SessionStarted):
             self._begun.set()
 
     def _set_aside(self) -> None:
@@ -279,7 +280,7 @@ class PlainApp:
             plan = self.standing.plan
             self.say(*(self._narrator.lines(plan) if plan else ["No plan yet."]))
         else:
-            argv = (sys.executable, "-P", "-m", "agent_tui", "doctor", *self._menus.flags())
+            argv = (*handover.PROGRAM, "doctor", *self._menus.flags())
             doctor = await asyncio.create_subprocess_exec(
                 *argv, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
@@ -413,5 +414,5 @@ async def run(engine: Engine, config: Config, *, first: Submit | None, offered: 
     with keys_kept(), patch_stdout() if sys.stdout.isatty() else nullcontext():
         code = await app.run(first)
     if app.next_arguments is not None:
-        go_on(app.next_arguments, config.workspace)
+        handover.become(app.next_arguments, config.workspace)
     return code

@@ -1,11 +1,10 @@
 """Commands that ask on: go back with a preview, another session, another model, the session as a file."""
 
-import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from agent_tui import exporting, handover
 from agent_tui.attachment import read_image
 from agent_tui.engine.commands import CommandBody, Redo, Rollback, Set, Subject
 from agent_tui.engine.events import InputAccepted, InputDelivered
@@ -100,6 +99,8 @@ class Menus:
 
     async def _rollback(self, rest: str) -> None:
         target, _, wanted = rest.partition(" ")
+        if target in _MODES:  # no checkpoint: it is chosen below
+            target, wanted = "", rest
         if wanted and wanted not in _MODES:
             self._terms.say("The mode is one of files, conversation, both.")
             return
@@ -147,7 +148,7 @@ class Menus:
 
     async def _resume(self, rest: str) -> None:
         if rest:
-            self.next_arguments = ["resume", rest, "--plain", *self._guards()]
+            self.next_arguments = handover.resuming(self._config, rest, plain=True)
             return
         here = str(self._config.workspace)
         found = [
@@ -162,28 +163,19 @@ class Menus:
         shown = found[:MOST_SHOWN]
         at = await self._chosen([facts.session(each, self._standing.session_id) for each in shown], "resume")
         if at is not None:
-            self.next_arguments = ["resume", str(shown[at]["id"]), "--plain", *self._guards()]
+            self.next_arguments = handover.resuming(self._config, str(shown[at]["id"]), plain=True)
 
     async def _fork(self, _: str) -> None:
-        self.next_arguments = ["resume", self._standing.session_id, "--fork", "--plain", *self._guards()]
+        self.next_arguments = handover.resuming(
+            self._config, self._standing.session_id, fork=True, plain=True
+        )
 
     async def _new(self, _: str) -> None:
         self.next_arguments = ["--plain", *self.flags()]
 
     def flags(self) -> list[str]:
         """Flags for another start with the model and the guards of this session."""
-        name, (first, address) = self._standing.model, self._standing.address
-        model = ["-m", name] if name else []
-        if address and first.partition("/")[0] == name.partition("/")[0]:
-            model += ["--base-url", address]
-        return [*model, *self._guards()]
-
-    def _guards(self) -> list[str]:
-        """What guards the machine stays as this start was told."""
-        config = self._config
-        roots = [word for root in config.extra_roots for word in ("--add-dir", str(root))]
-        network = ["--network"] if config.network else []
-        return ["-s", config.sandbox.value, "-a", config.approval.value, *network, *roots]
+        return handover.anew(self._config, self._standing.model, self._standing.address)
 
     # --- the rest ------------------------------------------------------------------------------
 
@@ -205,20 +197,13 @@ class Menus:
         stored = await self._terms.facts(Subject.TRANSCRIPT, after="0")
         if stored is None:
             return
-        file = self._config.workspace / (rest or f"agent-tui-{self._standing.session_id}.txt")
-        name = one_line(str(file), strict=True)
-        failure = _written(file, spoken(stored))
-        self._terms.say(f"{name} cannot be written: {failure}." if failure else f"The session is in {name}.")
-
-
-def _written(file: Path, lines: Sequence[str]) -> str:
-    """Write a file that does not exist yet; why not, where it cannot be."""
-    try:
-        with file.open("x", encoding="utf-8", errors="replace") as out:
-            out.write("\n".join(lines) + "\n")
-    except OSError as error:
-        return error.strerror or str(error)
-    return ""
+        try:
+            text = "\n".join(spoken(stored)) + "\n"
+            file = exporting.write(self._config, self._standing.session_id, rest, text)
+        except UsageError as error:
+            self._terms.say(one_line(str(error), strict=True))
+        else:
+            self._terms.say(f"The session is in {one_line(str(file), strict=True)}.")
 
 
 def spoken(stored: Sequence[Any]) -> list[str]:
@@ -233,9 +218,3 @@ def spoken(stored: Sequence[Any]) -> list[str]:
         else:
             lines += narrator.lines(body)
     return lines
-
-
-def go_on(arguments: Sequence[str], workspace: Path) -> None:
-    """Become the `agent-tui` of the next session; does not return."""
-    os.chdir(workspace)
-    os.execv(sys.executable, [sys.executable, "-P", "-m", "agent_tui", *arguments])

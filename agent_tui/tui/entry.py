@@ -39,7 +39,8 @@ def run(
 
 def on_terminal(app: "AgentApp", descriptor: int) -> int:
     """Run the app between a guardian and the words for the scrollback."""
-    from agent_tui.tui import driver, leaving, outside
+    from agent_tui import handover
+    from agent_tui.tui import driver, leaving
     from agent_tui.tui.guardian import Guardian
 
     driver.add_keys()
@@ -50,7 +51,7 @@ def on_terminal(app: "AgentApp", descriptor: int) -> int:
         app.guardian.dismiss()
     leaving.write(app.session, is_kept=app.session.is_kept and not app.config.ephemeral)
     if app.outside.next_arguments is not None and app.failure is None:
-        outside.go_on(app.outside.next_arguments, app.config.workspace)
+        handover.become(app.outside.next_arguments, app.config.workspace)
     if app.failure is not None:
         raise app.failure
     return code if code is not None else app.return_code or 0

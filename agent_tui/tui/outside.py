@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_tui import told
+from agent_tui import handover, told
 from agent_tui.tui import multiplexer, slash
 
 if TYPE_CHECKING:
@@ -47,7 +47,13 @@ class Outside:
             file.write_bytes(written)
             if self._run([*argv, str(file)]) != 0:
                 return None
-            left = file.read_bytes()
+            try:
+                left = file.read_bytes()
+            except OSError as error:  # deleted, or something else put in its place
+                slash.notice(
+                    self._app, f"`{editor}` left no file to read: {error.strerror}; the text stays as it was"
+                )
+                return None
         if left.rstrip(b"\n") == written.rstrip(b"\n"):
             return text.rstrip("\n")
         return left.decode("utf-8", errors="replace").rstrip("\n")
@@ -71,11 +77,11 @@ class Outside:
 
     def doctor(self) -> None:
         """`agent-tui doctor` with what this session runs with, until a key."""
-        self._command("doctor", *self._model(), *self._guards())
+        self._command("doctor", *self._anew())
 
     def _command(self, *words: str) -> None:
-        """One of our own, until a key. `-P`: the workspace may hold an `agent_tui` of its own."""
-        self._run([sys.executable, "-P", "-m", "agent_tui", *words], then=_wait_for_key)
+        """One of our own, until a key."""
+        self._run([*handover.PROGRAM, *words], then=_wait_for_key)
 
     def prune(self) -> None:
         """`agent-tui checkpoints prune`, until a key."""
@@ -83,29 +89,17 @@ class Outside:
 
     def switch(self, session_id: str, *, fork: bool = False) -> None:
         """End this session, which is kept, and continue another one."""
-        self.next_arguments = ["resume", session_id, *(["--fork"] if fork else []), *self._guards()]
+        self.next_arguments = handover.resuming(self._app.config, session_id, fork=fork)
         self._app.acts.quit()
 
     def new(self) -> None:
         """End this session and begin an empty one with the same settings."""
-        self.next_arguments = [*self._model(), *self._guards()]
+        self.next_arguments = self._anew()
         self._app.acts.quit()
 
-    def _model(self) -> list[str]:
-        """The model of this session, and its address where it is still the one that was given."""
+    def _anew(self) -> list[str]:
         session = self._app.session
-        name = session.status.model
-        model = ["-m", name] if name else []
-        if session.base_url and session.first_model.partition("/")[0] == name.partition("/")[0]:
-            model += ["--base-url", session.base_url]
-        return model
-
-    def _guards(self) -> list[str]:
-        """What guards the machine stays as this start was told."""
-        config = self._app.config
-        roots = [word for root in config.extra_roots for word in ("--add-dir", str(root))]
-        network = ["--network"] if config.network else []
-        return ["-s", config.sandbox.value, "-a", config.approval.value, *network, *roots]
+        return handover.anew(self._app.config, session.status.model, (session.first_model, session.base_url))
 
 
 def _wait_for_key() -> None:
@@ -119,9 +113,3 @@ def _wait_for_key() -> None:
             os.read(0, 64)
         finally:
             termios.tcsetattr(0, termios.TCSANOW, before)
-
-
-def go_on(arguments: list[str], workspace: Path) -> None:
-    """Become the `agent-tui` of the next session; does not return."""
-    os.chdir(workspace)
-    os.execv(sys.executable, [sys.executable, "-P", "-m", "agent_tui", *arguments])

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_tui import exporting
 from agent_tui.engine import commands
 from agent_tui.engine.commands import Set, Subject
 from agent_tui.engine.types import InputKind
+from agent_tui.errors import UsageError
 from agent_tui.safe_text import one_line
 from agent_tui.tui import palette
 from agent_tui.tui.transcript import blocks, render
@@ -16,6 +17,9 @@ from agent_tui.tui.transcript.look import Look
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
+    from agent_tui.tui.screens.rollback import RollbackMode
+
+MODES: dict[str, "RollbackMode"] = {"files": "files", "conversation": "conversation", "both": "both"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,10 +151,15 @@ def _compact(app: "AgentApp", argument: str) -> None:
 
 
 def _rollback(app: "AgentApp", argument: str) -> None:
-    if argument:
-        app.views.rollback(argument)
-    else:
+    target, _, mode = argument.partition(" ")
+    if argument in MODES:  # no checkpoint: it is picked in the list, where the mode is a key
+        target, mode = "", argument
+    if not target:
         app.views.checkpoints()
+    elif not mode or mode in MODES:
+        app.views.rollback(target, MODES.get(mode, "both"))
+    else:
+        notice(app, "/rollback [ID] [MODE]: the mode is one of files, conversation, both")
 
 
 def _redo(app: "AgentApp", argument: str) -> None:
@@ -201,16 +210,14 @@ def _copy(app: "AgentApp", argument: str) -> None:
 
 def _export(app: "AgentApp", argument: str) -> None:
     """The transcript as text; never over a file that exists."""
-    file = app.config.workspace / (argument or f"agent-tui-{app.session.session_id}.txt")
     look = Look(width=100)
     pieces = ["\n".join(plain(row) for row in render.render(block, look)) for block in app.transcript.blocks]
     try:
-        with Path(file).open("x", encoding="utf-8", errors="replace") as out:
-            out.write("\n\n".join(pieces) + "\n")
-    except OSError as error:
-        notice(app, f"`{file}` cannot be written: {error.strerror}; /export FILE names another")
-        return
-    notice(app, f"the transcript is in `{file}`")
+        file = exporting.write(app.config, app.session.session_id, argument, "\n\n".join(pieces) + "\n")
+    except UsageError as error:
+        notice(app, str(error))
+    else:
+        notice(app, f"the transcript is in `{file}`")
 
 
 def _mouse(app: "AgentApp", argument: str) -> None:
@@ -292,7 +299,7 @@ TABLE: list[Slash] = [
     ),
     Slash(
         name="rollback",
-        argument="[ID]",
+        argument="[ID] [MODE]",
         help="go back to a checkpoint, with preview",
         run=_rollback,
         anytime=False,

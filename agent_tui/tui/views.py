@@ -3,6 +3,8 @@
 import time
 from typing import TYPE_CHECKING
 
+from textual import events as toolkit
+
 from agent_tui.engine.commands import Subject
 from agent_tui.tui import slash
 from agent_tui.tui.transcript.blocks import Card
@@ -21,6 +23,15 @@ class Views:
 
     def _open(self, view: "View") -> None:
         self._app.push_screen(view)
+
+    def take_key(self, event: toolkit.Key) -> bool:
+        """A key that was typed behind the one that opened a view: it is for the view."""
+        if len(self._app.screen_stack) == 1:
+            return False
+        from agent_tui.tui.screens.view import View
+
+        view = self._app.screen
+        return isinstance(view, View) and view.take_key(event)
 
     def close_all(self) -> None:
         """Back to the session."""

@@ -17,6 +17,7 @@ from agent_tui.engine.commands import (
     Decide,
     Inspect,
     Shutdown,
+    Subject,
     Submit,
     TerminalInput,
 )
@@ -314,3 +315,11 @@ async def test_an_empty_line_ends_a_wait_for_the_model_whatever_came_beside_it(t
 
     engine = await run(tmp_path, FakeLines(["do it", "", "", "/quit"]), react)
     assert engine.sent == [Submit(text="do it"), Continue(), Shutdown()]
+
+
+async def test_a_mode_alone_lists_what_can_be_gone_back_to(tmp_path: Path) -> None:
+    def react(body: CommandBody) -> list[Body]:
+        return [Inspected(command_id="plain-1", data=[])] if isinstance(body, Inspect) else []
+
+    engine = await run(tmp_path, FakeLines(["/rollback files", "/quit"]), react)
+    assert engine.sent == [Inspect(subject=Subject.CHECKPOINTS), Shutdown()]

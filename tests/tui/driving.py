@@ -94,6 +94,11 @@ class Driven:
 
     async def feed(self, data: bytes) -> None:
         """Bytes as a terminal sends them, through our parser, and then a pause as long as Esc needs."""
+        self.send(data)
+        await self.settle()
+
+    def send(self, data: bytes) -> None:
+        """As `feed`, without waiting for what they do."""
         add_keys()
         parser = InputParser()
         driver = self.app._driver
@@ -104,7 +109,6 @@ class Driven:
         for message in [*messages, *parser.tick()]:
             message.set_sender(self.app)
             driver.send_message(message)
-        await self.settle()
 
     async def resize(self, columns: int, height: int) -> None:
         size = Size(columns, height)
@@ -159,6 +163,7 @@ _KEYS = {
     "@": "at",
     "!": "exclamation_mark",
     "\n": "ctrl+j",
+    "\r": "enter",
     ".": "full_stop",
     "-": "minus",
     "?": "question_mark",

@@ -1,12 +1,14 @@
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from agent_tui.engine import commands, events
 from agent_tui.engine.types import InputKind
+from agent_tui.tui.app import AgentApp
 from checkpoints.types import Cause, Checkpoint, Phase
 from context.codec import encode
-from tests.tui import scenes
+from tests.tui import gallery, scenes
 from tests.tui.driving import driven
 
 
@@ -62,14 +64,6 @@ async def test_a_point_after_which_nothing_was_said_hides_nothing(tmp_path: Path
         assert "nothing of the conversation came after this point" in it.screen
 
 
-async def test_steering_now_says_that_an_answer_comes_to_its_end(tmp_path: Path) -> None:
-    async with driven(tmp_path, [*scenes.message("go"), *scenes.turn(), *scenes.step(1)]) as it:
-        await it.type("less")
-        await it.press("ctrl+s")
-        assert commands.Submit(text="less", kind=InputKind.STEER, now=True) in it.engine.sent
-        assert "steer now: after this answer, without its calls" in it.screen
-
-
 async def test_the_doctor_is_asked_about_the_model_of_the_session(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,3 +80,46 @@ async def test_an_editor_that_is_no_command_is_said(tmp_path: Path, monkeypatch:
     async with driven(tmp_path, scenes.turn()) as it:
         await it.press("ctrl+g")
         assert "`vim 'a` is no command; mend $VISUAL or $EDITOR" in it.screen
+
+
+async def test_an_editor_that_takes_its_file_away_leaves_the_draft(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VISUAL", "rm --")
+    monkeypatch.setattr(AgentApp, "suspend", lambda app: nullcontext())
+    async with driven(tmp_path, scenes.turn(), workspace=tmp_path) as it:
+        await it.type("half")
+        await it.press("ctrl+g")
+        assert "`rm --` left no file to read: No such file or directory" in it.screen
+        assert it.app.editor.text == "half"
+
+
+async def test_the_transcript_is_put_beside_the_sessions_or_where_it_is_told(tmp_path: Path) -> None:
+    workspace = tmp_path / "project"
+    workspace.mkdir()
+    async with driven(tmp_path, scenes.finished(), size=(200, 24), workspace=workspace) as it:
+        await it.act("/export")
+        [file] = (tmp_path / "state" / "exports").iterdir()
+        assert "the transcript is in" in it.screen
+        assert file.name.startswith("7f3a-")
+        assert "make empty input safe" in file.read_text()
+        assert list(workspace.iterdir()) == []
+        await it.type("/export said.txt\r")
+        assert (workspace / "said.txt").read_text().startswith(file.read_text())
+        await it.type("/export said.txt\r")
+        assert "names another" in it.screen
+
+
+async def test_nothing_of_a_session_that_is_not_stored_is_exported_unasked(tmp_path: Path) -> None:
+    async with driven(tmp_path, ephemeral=True) as it:
+        await it.act("/export")
+        assert "/export FILE says where it may go" in it.screen
+
+
+async def test_a_mode_without_a_checkpoint_opens_the_list(tmp_path: Path) -> None:
+    async with driven(tmp_path, on=gallery.Scene().on) as it:
+        await it.type("/rollback files\r")
+        assert "checkpoints · this workspace" in it.screen
+        await it.press("escape")
+        await it.type("/rollback 7f3a/17 files\r")
+        assert "rollback · files · to" in it.screen

@@ -105,6 +105,7 @@ class View(Screen[None]):
         self._said = ""
         self._is_closed = False
         self._line: Asked | None = None
+        self._ahead: list[events.Key] = []  # typed before there was anything to type at
 
     def compose(self) -> ComposeResult:
         yield self.head
@@ -138,6 +139,15 @@ class View(Screen[None]):
             return
         self.body.show(self.content(self.look))
         self.draw_frame()
+        if self._ahead and not self.awaits_data:
+            ahead, self._ahead = self._ahead, []
+            for event in ahead:
+                self.post_message(event)
+
+    @property
+    def awaits_data(self) -> bool:
+        """Whether keys are to wait for what is being fetched."""
+        return False
 
     def draw_frame(self) -> None:
         """The rows around the body."""
@@ -193,6 +203,11 @@ class View(Screen[None]):
         if self._is_closed:  # typed before the view was gone: it belongs to the draft
             self.agent.editor.post_message(events.Key(event.key, event.character))
             return
+        if self.app.screen is not self and self.agent.views.take_key(event):
+            return  # typed behind the key that opened another view from here
+        if self.awaits_data and event.key != "escape":
+            self._ahead.append(events.Key(event.key, event.character))
+            return
         self._said = ""
         if self._line is not None:
             self._line_key(self._line, event)
@@ -216,6 +231,12 @@ class View(Screen[None]):
             self._find_next(1 if character == "n" else -1)
         else:
             self.scroll(SCROLL_KEYS.get(key) or SCROLL_KEYS.get(character) or "")
+
+    def take_key(self, event: events.Key) -> bool:
+        """A key that reached the editor although this view was open by then; False once it is closed."""
+        if not self._is_closed:
+            self.post_message(events.Key(event.key, event.character))
+        return not self._is_closed
 
     def close(self) -> None:
         """Back to the session."""
@@ -316,6 +337,10 @@ class ListView(View, Generic[T]):
     def empty(self) -> str:
         """What stands here when there is nothing (4.9)."""
         return ""
+
+    @property
+    def awaits_data(self) -> bool:
+        return not self.loaded and not self.failure
 
     @property
     def picked(self) -> T | None:

@@ -41,6 +41,7 @@ class Editor(PlainTextArea):
         self.pastes = Pastes()
         self.list_keys: frozenset[str] = frozenset()  # keys that an open list takes
         self.captured = False  # every key goes to who asked for it
+        self.onward: Callable[[events.Key], bool] = lambda _: False  # takes what is no longer for the draft
         self._chord = False  # Ctrl+X was pressed, which begins one
         self._killed = ""
 
@@ -65,6 +66,10 @@ class Editor(PlainTextArea):
 
     async def _on_key(self, event: events.Key) -> None:
         key = _normal(event)
+        if self.onward(event):
+            event.stop()
+            event.prevent_default()
+            return
         if self.captured:
             event.stop()
             event.prevent_default()

@@ -1,0 +1,54 @@
+"""The start that follows a session keeps what guards this one."""
+
+from pathlib import Path
+
+import pytest
+
+from agent_tui import handover
+from agent_tui.engine.types import ApprovalPolicy, Budgets, Config
+from sandbox.policy import Mode
+
+
+def config(tmp_path: Path, **changes: object) -> Config:
+    return Config(workspace=tmp_path, state_dir=tmp_path, config_dir=tmp_path, model=None, **changes)  # type: ignore[arg-type]  # as given
+
+
+def test_guards_are_those_of_this_start(tmp_path: Path) -> None:
+    plain = handover.resuming(config(tmp_path), "ab12", plain=True)
+    assert plain == ["resume", "ab12", "--plain", "-s", "workspace-write", "-a", "on-request"]
+    strict = config(
+        tmp_path,
+        sandbox=Mode.READ_ONLY,
+        approval=ApprovalPolicy.UNTRUSTED,
+        network=True,
+        extra_roots=(Path("/data"),),
+        ephemeral=True,
+        checkpoints=False,
+        require_checkpoints=True,
+        verify="make test",
+        origins={"verify": "flag"},
+    )
+    said = "--network --ephemeral --no-checkpoints --require-checkpoints --verify"
+    assert handover.resuming(strict, "ab12", fork=True) == [
+        *("resume", "ab12", "--fork", "-s", "read-only", "-a", "untrusted"),
+        *(*said.split(), "make test", "--add-dir", "/data"),
+    ]
+
+
+def test_a_check_of_the_project_stays_the_projects(tmp_path: Path) -> None:
+    words = handover.resuming(config(tmp_path, verify="make test", origins={"verify": "project"}), "ab12")
+    assert "--verify" not in words
+
+
+def test_an_empty_session_has_the_limits_of_this_start_and_a_stored_one_its_own(tmp_path: Path) -> None:
+    limited = config(tmp_path, budgets=Budgets(max_tokens=12_345_678, max_cost_usd=2.5))
+    assert handover.anew(limited, "", ("", ""))[-4:] == ["--max-tokens", "12345678", "--max-cost", "2.5"]
+    assert "--max-cost" not in handover.resuming(limited, "ab12")
+
+
+@pytest.mark.parametrize(
+    ("model", "goes_on"), [("compatible/other", True), ("openai/gpt", False), ("", False)]
+)
+def test_an_address_goes_on_with_its_provider_only(tmp_path: Path, model: str, goes_on: bool) -> None:
+    words = handover.anew(config(tmp_path), model, ("compatible/one", "http://127.0.0.1:1"))
+    assert ("--base-url" in words) == goes_on

@@ -1,0 +1,67 @@
+"""Keys typed behind the one that opens a view: they are for the view, also before it has what it shows."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from agent_tui.engine import commands, events
+from agent_tui.tui.screens.checkpoints import CheckpointsView
+from agent_tui.tui.screens.rollback import PreviewView
+from tests.tui import gallery
+from tests.tui.driving import Driven, driven
+
+
+def listed(it: Driven) -> CheckpointsView:
+    view = it.app.screen
+    assert isinstance(view, CheckpointsView)
+    return view
+
+
+async def test_keys_behind_the_one_that_opens_a_view_are_for_the_view(tmp_path: Path) -> None:
+    async with driven(tmp_path, on=gallery.Scene().on) as it:
+        await it.feed(b"/checkpoints\rgj")
+        assert listed(it).picked == listed(it).items[1]
+        assert it.app.editor.text == ""
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait for what comes while a fetch stays open, which never settles."""
+    for _ in range(5_000):
+        if holds():
+            return
+        await asyncio.sleep(0.002)
+    raise AssertionError("it did not come")
+
+
+async def test_they_wait_for_what_the_view_fetches(tmp_path: Path) -> None:
+    data = gallery.ANSWERS[gallery.Q.CHECKPOINTS]
+    async with driven(tmp_path) as it:
+        asked: list[commands.Command] = []
+        it.engine.send = asked.append  # type: ignore[method-assign]  # the answer is held back
+        it.send(b"/checkpoints\rgj")
+        await until(lambda: bool(asked) and len(listed(it)._ahead) == 2)
+        assert "loading" in it.screen
+        it.engine.emit(events.Inspected(command_id=asked[0].id, data=data))
+        await until(lambda: len(listed(it).items) == 3 and listed(it).at == 1)
+        assert it.app.editor.text == ""
+
+
+async def test_escape_leaves_a_view_that_fetches(tmp_path: Path) -> None:
+    async with driven(tmp_path) as it:
+        asked: list[commands.Command] = []
+        it.engine.send = asked.append  # type: ignore[method-assign]  # never answered
+        it.send(b"/checkpoints\rgj")
+        await until(lambda: bool(asked) and len(listed(it)._ahead) == 2)
+        it.send(b"\x1b")
+        await until(lambda: len(it.app.screen_stack) == 1)
+        it.send(b"more")
+        await until(lambda: it.app.editor.text == "more")
+
+
+async def test_a_preview_that_was_not_seen_is_not_confirmed(tmp_path: Path) -> None:
+    async with driven(tmp_path, on=gallery.Scene().on) as it:
+        await it.feed(b"/checkpoints\r\r\r")
+        assert isinstance(it.app.screen, PreviewView)
+        assert it.engine.sent_of(commands.Rollback) == []
+        await it.press("escape")
+        assert isinstance(it.app.screen, CheckpointsView), "one preview was opened"
