@@ -25,8 +25,7 @@ from context.repo_map import (
     is_source,
 )
 from sandbox.policy import Policy
-from tools.ignoring import Walk
-from tools.output.window import budget_bytes
+from tools.output.size import budget_bytes
 from tools.paths import place_of, reading_need, shown
 from tools.reads import assess_read, read_in_thread, refused
 from tools.threads import in_thread
@@ -134,6 +133,8 @@ class ProjectMap:
 
 
 def _files(directory: Path) -> list[Path]:
+    from tools.ignoring import Walk
+
     return [
         directory / entry.path
         for entry in Walk(directory, ignored=False)

@@ -13,8 +13,7 @@ from agent_tui.engine.types import ApprovalPolicy, Config
 from context.builder import Surroundings, system_text
 from context.instructions import Instructions, candidates, discover, nested
 from sandbox.policy import Mode
-from tools.ignoring import Walk
-from tools.searching import find_ripgrep
+from tools.ripgrep import find_ripgrep
 
 MAX_PATH_CHARS = 4_096  # Linux takes no longer path (PATH_MAX)
 
@@ -67,6 +66,8 @@ def workspace_files(workspace: Path) -> list[str]:
     """Files for mentions, ignored ones left out; by ripgrep where it is there. May take a while."""
     rg = find_ripgrep()
     if rg is None:
+        from tools.ignoring import Walk
+
         return [entry.path for entry in Walk(workspace, ignored=False) if not entry.is_dir]
     command = [rg, "--files", "--hidden", "--no-config", "--no-require-git", "--null", "--glob", "!.git", "."]
     done = subprocess.run(command, cwd=workspace, capture_output=True)

@@ -16,8 +16,8 @@ from sandbox.policy import Mode, Policy
 from sandbox.probe import ProbeResult
 from sandbox.shared_network import SharedNetwork
 from tools.descriptions import description
+from tools.output.size import budget_bytes
 from tools.output.spool import Budget, Spool
-from tools.output.window import budget_bytes
 from tools.paths import place_of, reading_need
 from tools.terminals import MAX_LIVE, Terminals
 from tools.types import (

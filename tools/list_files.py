@@ -1,13 +1,17 @@
 """`list_files`: what lies below a directory, without what git ignores."""
 
+from typing import TYPE_CHECKING
+
 from sandbox.policy import Policy
 from tools.descriptions import description
-from tools.ignoring import Found, Walk, glob_fault, matches_glob
 from tools.output.report import count
-from tools.output.window import budget_bytes, size_of
+from tools.output.size import budget_bytes, size_of
 from tools.paths import own_places, place_of, reading_need, shown
 from tools.reads import assess_read, read_in_thread, refused
 from tools.types import Arguments, Assessment, CallSink, Invocation, Outcome, OutcomeStatus, ToolSpec
+
+if TYPE_CHECKING:
+    from tools.ignoring import Found, Walk
 
 MAX_LISTED = 1_000
 DEFAULT_DEPTH = 2
@@ -31,6 +35,8 @@ class ListFiles:
 
     def refuse(self, arguments: Arguments) -> str:
         """Why valid arguments still make no call, or ''."""
+        from tools.ignoring import glob_fault
+
         return glob_fault(arguments.get("glob", ""))
 
     def assess(self, arguments: Arguments, policy: Policy) -> Assessment:
@@ -42,6 +48,8 @@ class ListFiles:
         return await read_in_thread(lambda: self._run(invocation), invocation)
 
     def _run(self, invocation: Invocation) -> Outcome:
+        from tools.ignoring import Walk, matches_glob
+
         arguments, policy = invocation.arguments, invocation.policy
         directory = place_of(arguments.get("path", "."), policy)
         need = reading_need(directory, policy)
@@ -74,7 +82,7 @@ class ListFiles:
         return _outcome(name, lines, total, walk)
 
 
-def _line(entry: Found) -> str:
+def _line(entry: "Found") -> str:
     mark = "/" if entry.is_dir else ""
     if entry.is_link:
         mark = f" -> {entry.target}"
@@ -88,7 +96,7 @@ def _printable(text: str) -> str:
     return "".join(char if char >= " " and char != "\x7f" else f"\\x{ord(char):02x}" for char in shown_text)
 
 
-def _outcome(name: str, lines: list[str], total: int, walk: Walk) -> Outcome:
+def _outcome(name: str, lines: list[str], total: int, walk: "Walk") -> Outcome:
     facts = [name, count(total, "entry").replace("entrys", "entries")]
     if total > len(lines):
         facts.append(f"{total - len(lines):,} of them not shown: give a deeper `path` or a `glob`")

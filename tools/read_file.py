@@ -2,13 +2,13 @@
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sandbox.policy import Policy
 from tools.descriptions import description
 from tools.output.report import count
-from tools.output.window import budget_bytes
+from tools.output.size import budget_bytes
 from tools.paths import place_of, reading_need, shown
-from tools.reading import Page, ReadError, Source, open_source, page_of, stored_output
 from tools.reads import assess_read, read_in_thread, refused
 from tools.types import (
     READS_NOTHING,
@@ -22,6 +22,9 @@ from tools.types import (
     ToolSpec,
 )
 from tools.versions import Versions
+
+if TYPE_CHECKING:
+    from tools.reading import Page, Source
 
 _REFERENCE = re.compile(r"out/([a-z]\d+(?:\.\d+)?|history-k\d+)\Z")  # `out/` and a call or an epoch
 _PARAMETERS = {
@@ -74,6 +77,8 @@ class ReadFile:
         return await read_in_thread(lambda: self._run(invocation), invocation)
 
     def _run(self, invocation: Invocation) -> Outcome:
+        from tools.reading import ReadError, open_source, page_of, stored_output
+
         arguments, policy = invocation.arguments, invocation.policy
         stored = self._stored(arguments["path"])
         path = place_of(arguments["path"], policy)
@@ -92,7 +97,7 @@ class ReadFile:
         return _outcome(name, source, page)
 
 
-def _outcome(name: str, source: Source, page: Page) -> Outcome:
+def _outcome(name: str, source: "Source", page: "Page") -> Outcome:
     facts = [name, _range(page), f"{source.size_bytes:,} bytes", *([source.note] if source.note else [])]
     notes = []
     if page.cut_lines:
@@ -110,7 +115,7 @@ def _outcome(name: str, source: Source, page: Page) -> Outcome:
     )
 
 
-def _range(page: Page) -> str:
+def _range(page: "Page") -> str:
     if page.total == 0:
         return "empty file"
     if not page.last:

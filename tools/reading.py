@@ -12,7 +12,7 @@ from tools.output.canvas import LINE_CAP, MODEL, Canvas, with_marks_in_words
 from tools.output.cleaner import Cleaner
 from tools.output.decoder import Decoder
 from tools.output.screen import Screen
-from tools.output.window import size_of
+from tools.output.size import size_of
 from tools.paths import open_resolved
 from tools.text_file import MAX_BYTES, byte_order_mark, decoded_lines
 

@@ -15,9 +15,9 @@ from tools.list_files import ListFiles
 from tools.output.spool import Budget
 from tools.read_file import ReadFile
 from tools.request_user_input import RequestUserInput
+from tools.ripgrep import find_ripgrep
 from tools.schema import ArgumentCheck
 from tools.search_files import SearchFiles
-from tools.searching import find_ripgrep
 from tools.terminals import Terminals
 from tools.types import (
     Arguments,

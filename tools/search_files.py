@@ -4,17 +4,19 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from sandbox.policy import Policy
 from sandbox.survey import is_env_file
 from tools.descriptions import description
-from tools.ignoring import glob_fault
 from tools.output.report import count
-from tools.output.window import budget_bytes, size_of
+from tools.output.size import budget_bytes, size_of
 from tools.paths import own_places, place_of, reading_need, shown
 from tools.reads import assess_read, refused
-from tools.searching import TIME_LIMIT_S, Hit, Query, SearchError, search
 from tools.types import Arguments, Assessment, CallSink, Invocation, Outcome, OutcomeStatus, ToolSpec
+
+if TYPE_CHECKING:
+    from tools.searching import Hit, Query
 
 MAX_SHOWN = 500  # matching lines
 MAX_LINE_CHARS = 400
@@ -50,7 +52,7 @@ class _Found:
     unread: list[str] = field(default_factory=list)  # what could not be read
     _last: tuple[str, int] = ("", 0)
 
-    def add(self, hit: Hit) -> None:
+    def add(self, hit: "Hit") -> None:
         """One more line, or one thing that could not be read."""
         if hit.kind == "unread":
             self.unread.append(hit.path)
@@ -86,6 +88,8 @@ class SearchFiles:
         """Why valid arguments still make no call, or ''."""
         if "\n" in arguments["pattern"]:
             return "`pattern` holds a line end; lines are searched one by one"
+        from tools.ignoring import glob_fault
+
         return glob_fault(arguments.get("glob", ""))
 
     def assess(self, arguments: Arguments, policy: Policy) -> Assessment:
@@ -95,6 +99,8 @@ class SearchFiles:
 
     async def run(self, invocation: Invocation, sink: CallSink) -> Outcome:  # noqa: ARG002 - shows nothing
         """Search; stops by itself after half a minute and says so."""
+        from tools.searching import Query
+
         arguments, policy = invocation.arguments, invocation.policy
         place = place_of(arguments.get("path", "."), policy)
         need = reading_need(place, policy)
@@ -119,7 +125,9 @@ class SearchFiles:
         )
         return await self._collect(query, invocation)
 
-    async def _collect(self, query: Query, invocation: Invocation) -> Outcome:
+    async def _collect(self, query: "Query", invocation: Invocation) -> Outcome:
+        from tools.searching import TIME_LIMIT_S, SearchError, search
+
         policy = invocation.policy
         budget = budget_bytes(invocation.max_output_tokens)
         found = _Found(budget, invocation.arguments.get("files_only", False), query.context > 0)
@@ -139,7 +147,7 @@ class SearchFiles:
         return _outcome(found, note, sorted(masked))
 
 
-def _shortened(hit: Hit) -> str:
+def _shortened(hit: "Hit") -> str:
     """A long line around its match."""
     text = hit.text.rstrip("\r").replace("\0", "␀")
     if len(text) <= MAX_LINE_CHARS:

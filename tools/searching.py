@@ -6,7 +6,6 @@ import base64
 import json
 import os
 import re
-import shutil
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
@@ -125,11 +124,6 @@ def _unread(complaints: list[str]) -> Iterator[Hit]:
         if not _UNREADABLE.search(complaint):
             raise SearchError(complaints[-1][:300])
         yield Hit(kind="unread", path=path, line_number=0, text="")
-
-
-def find_ripgrep() -> str | None:
-    """The installed ripgrep, or None."""
-    return shutil.which("rg")
 
 
 async def _plan(query: Query, ripgrep: str | None, root: int) -> tuple[list[str], bytes]:

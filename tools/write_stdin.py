@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sandbox.policy import Policy
 from tools.descriptions import description
 from tools.output.report import count, duration
-from tools.output.window import budget_bytes
+from tools.output.size import budget_bytes
 from tools.terminals import Entry, Terminals
 from tools.types import (
     READS_NOTHING,

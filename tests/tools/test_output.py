@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from tools.output.canvas import LINE_CAP
 from tools.output.collector import Collector, Taken
 from tools.output.report import output_text
+from tools.output.size import size_of
 from tools.output.spool import BUDGET_BYTES, Budget, Spool
-from tools.output.window import Window, size_of
+from tools.output.window import Window
 
 NOWHERE = Path("/dev/null")
 

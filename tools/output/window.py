@@ -5,10 +5,9 @@ from collections import deque
 from dataclasses import dataclass
 
 from tools.output.canvas import with_marks_in_words, without_marks
+from tools.output.size import size_of
 
 HEAD_SHARE = 0.4  # of the budget; the end gets the rest (design f.6)
-BYTES_PER_TOKEN = 4
-_MIN_BUDGET_BYTES = 400
 MAX_LISTED = 20  # error lines out of the omitted part
 LISTED_CHARS = 300
 _SLACK_BYTES = 65_536  # beyond the budget before the middle is let go
@@ -19,12 +18,6 @@ _ERROR_LINE = re.compile(
     r"|\bpanic(?:ked)?\b|\bTraceback\b|\bundefined (?:reference|symbol)\b)"
 )
 _MAX_CHECKS = 20_000  # lines looked at for one window: an output full of the word `mirror` stays cheap
-
-
-def budget_bytes(max_output_tokens: int, wanted: int | None = None) -> int:
-    """The bytes one result may show; the model may ask for fewer tokens than it could have."""
-    tokens = min(max_output_tokens, wanted or max_output_tokens)
-    return max(_MIN_BUDGET_BYTES, tokens * BYTES_PER_TOKEN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,11 +160,6 @@ class Window:
         if rest:
             self._omitted_lines -= not gone.endswith("\n")  # a line of which the end is shown
             self._tail.appendleft(_Block(block.first + gone.count("\n"), rest, _written(rest)))
-
-
-def size_of(text: str) -> int:
-    """Bytes in UTF-8."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", errors="surrogatepass"))
 
 
 def _written(text: str) -> int:
