@@ -12,7 +12,8 @@ from operator import itemgetter
 from sandbox.running import Exit, Running
 from tools.output.collector import Collector, Taken
 
-READ_BYTES = 65_536  # at a time (design f.6)
+READ_BYTES = 65_536  # at a time (design f.6); less while a program moves its cursor to and fro
+MIN_READ_BYTES = 4_096
 GATHER_S = 0.005  # small reads are cleaned together: a terminal gives at most 4 KiB at once
 DRAIN_S = 0.1  # for output after the end of the command
 SILENCE_S = 0.25  # after new output: a prompt, or a pause worth reporting
@@ -56,6 +57,7 @@ class Terminal:
         self._gathered: list[tuple[int, bytes]] = []
         self._gathered_bytes = 0
         self._worked_s = 0.0
+        self._read_bytes = READ_BYTES
         self._feeding: asyncio.TimerHandle | None = None
         self._tick: asyncio.TimerHandle | None = None
         self._deadline: asyncio.TimerHandle | None = None
@@ -150,9 +152,12 @@ class Terminal:
             if fd in self._open and not self.gone.is_set():
                 self._loop.add_reader(fd, self._read, number, fd)
 
-    def _rest(self) -> None:
-        """Leave the event loop to others for as long as it was kept busy. A terminal gives so little at
-        a time that it needs none."""
+    def _took(self, seconds: float) -> None:
+        """Read less next time if that was long. Leave the event loop to others for as long as it was
+        kept busy; a terminal gives so little at a time that it needs no rest."""
+        change = 0.5 if seconds > 2 * WORK_S else 2 if seconds < WORK_S else 1
+        self._read_bytes = min(max(int(self._read_bytes * change), MIN_READ_BYTES), READ_BYTES)
+        self._worked_s += seconds
         if self.tty or self._worked_s < WORK_S:
             return
         for fd in self._open:
@@ -164,7 +169,7 @@ class Terminal:
         """Read what is there, False when that is nothing. Not reading is the back-pressure that holds
         a fast command back."""
         try:
-            data = os.read(fd, READ_BYTES)
+            data = os.read(fd, self._read_bytes)
         except OSError as error:
             if error.errno in _FULL:
                 return False
@@ -185,7 +190,7 @@ class Terminal:
         self._stir.set()
         self._gathered.append((number, data))
         self._gathered_bytes += len(data)
-        if self._gathered_bytes >= READ_BYTES:
+        if self._gathered_bytes >= self._read_bytes:
             self._feed()
         elif self._feeding is None:
             self._feeding = self._loop.call_later(GATHER_S, self._feed)
@@ -199,8 +204,7 @@ class Terminal:
         begun = self._loop.time()
         for number, pieces in groupby(gathered, key=itemgetter(0)):
             self.collector.feed(number, b"".join(data for _, data in pieces))
-        self._worked_s += self._loop.time() - begun
-        self._rest()
+        self._took(self._loop.time() - begun)
         if gathered and self._tick is None:
             self._tick = self._loop.call_later(LIVE_INTERVAL_S, self._display)
 

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from tools.output.canvas import LINE_CAP, Canvas
 from tools.output.screen import Screen
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_ASCII_CONTROLS = bytes(code for code in range(0x80) if _CONTROL.match(chr(code)))
+_CONTROLS = "\x07\x08\r\x18\x1a\x1b"  # those that end a sequence included
+_CONTROL = re.compile(f"[{_CONTROLS}]")
+_IGNORED = re.compile(r"[\x00-\x06\x0b\x0c\x0e-\x17\x19\x1c-\x1f\x7f-\x9f]")
+_IGNORED_ASCII = bytes(code for code in range(0x80) if _IGNORED.match(chr(code)))
 # ECMA-48: parameters, intermediates, final byte; what is longer is no sequence
 _CSI = re.compile(r"\x1b\[([0-?]{0,200})([ -/]{0,8})([@-~])")
 _ESCAPE = re.compile(r"\x1b[ -/]{0,8}[0-~]")
@@ -36,12 +38,11 @@ class Cleaner:
 
     def feed(self, text: str) -> None:
         """The next text of the stream."""
-        if self._held:
-            text, self._held = self._held + text, ""
+        text, self._held = self._held + _without_ignored(text), ""
         if not self._string_left and text.count("\x1b") == text.count("\x1b["):
             # what is nothing on a canvas goes at once: colours, and a return before a line feed
             text = _COLOUR.sub("", text).replace("\r\n", "\n")
-        if not self._string_left and _is_plain(text):
+        if not self._string_left and not any(control in text for control in _CONTROLS):
             self._plain(text)
             return
         position = 0
@@ -173,9 +174,11 @@ class Cleaner:
             self.screen = self._make_screen()
 
 
-def _is_plain(text: str) -> bool:
-    """Whether it surely holds no control; ten times as fast as the search for one."""
-    return text.isascii() and (data := text.encode()) == data.translate(None, _ASCII_CONTROLS)
+def _without_ignored(text: str) -> str:
+    """Without the controls that do nothing, of which a program can print millions."""
+    if text.isascii():
+        return text.encode().translate(None, _IGNORED_ASCII).decode()
+    return _IGNORED.sub("", text)
 
 
 def _moved(final: str, row: int, column: int, numbers: list[int]) -> tuple[int, int]:
