@@ -203,7 +203,7 @@ def rules(program: Program) -> str:
 
 def ask(screen: Screen, *texts: str) -> str:
     """Send a task, and wait for the question about its command, ready for keys."""
-    screen.type("go\r")
+    screen.say("go")
     return screen.shows("y  once", *texts)
 
 
@@ -224,7 +224,7 @@ def test_always_is_said_in_words_listed_and_taken_back_on_the_screen(
         ask(screen, "make deploy")
         screen.type("n")
         screen.shows("ready")
-        screen.type("/approvals\r")
+        screen.say("/approvals")
         screen.shows("workspace", "run make check", "lets run `make check` in")
         screen.type("x")
         screen.shows("taken back", "Nothing is allowed beyond one call")

@@ -1,33 +1,13 @@
 """The interface in a real terminal: type a task, see it streamed, allow, see what changed, leave, resume."""
 
-import pyte
-
-from tests.cli.terminal import Terminal
 from tests.e2e import project
 from tests.e2e.project import call
+from tests.e2e.screen import start
 from tests.model_server.fixture import ModelServer
 from tests.program import Program, model_flags
 from tests.waiting import WAIT_S
 
-
-class Screen(Terminal):
-    """A terminal of 100×30 whose picture can be read."""
-
-    def picture(self) -> str:
-        """What is on it now."""
-        screen = pyte.Screen(100, 30)
-        pyte.Stream(screen).feed(self.seen)
-        return "\n".join(line.rstrip() for line in screen.display)
-
-    def shows(self, *texts: str) -> str:
-        """Wait until all of it is on the picture at once."""
-        while not all(text in self.picture() for text in texts):
-            assert self._take(), f"{texts} did not come; shown:\n{self.picture()}"
-        return self.picture()
-
-
-def start(program: Program, server: ModelServer, *argv: str) -> Screen:
-    return Screen(program, *argv, *model_flags("chat", server.base_url()), "-a", "untrusted")
+ASKING = ("-a", "untrusted")
 
 
 def test_a_task_is_typed_allowed_and_done(program: Program, model_server: ModelServer) -> None:
@@ -37,9 +17,9 @@ def test_a_task_is_typed_allowed_and_done(program: Program, model_server: ModelS
             {"text": "It adds now.", "delay_s": 0.01},
         ]
     )
-    with start(program, model_server) as screen:
+    with start(program, model_server, *ASKING) as screen:
         screen.shows("ready")
-        screen.type("mend the test\r")
+        screen.say("mend the test")
         shown = screen.shows("y  once", "+     return a + b")
         assert "-     return a - b" in shown
         assert not project.passes(program), "nothing is written before the answer"
@@ -48,20 +28,18 @@ def test_a_task_is_typed_allowed_and_done(program: Program, model_server: ModelS
         assert "M calc.py +1 -1" in shown
         assert "It adds now." in shown
         assert project.passes(program)
-        screen.type("\x04")
-        assert screen.end() == 0
+        screen.leave()
     assert "agent-tui resume" in screen.seen
 
 
 def test_a_session_is_resumed_with_its_transcript(program: Program, model_server: ModelServer) -> None:
     model_server.script([{"text": "the first answer"}, {"text": "the second answer"}])
     assert program.run("exec", *model_flags("chat", model_server.base_url()), "first").code == 0
-    with start(program, model_server, "resume", "--last") as screen:
+    with start(program, model_server, "resume", "--last", *ASKING) as screen:
         screen.shows("the first answer", "ready")
-        screen.type("second\r")
-        screen.shows("the second answer", "● done")
-        screen.type("\x04")
-        assert screen.end() == 0
+        screen.say("second")
+        screen.shows("the second answer", "ready")
+        screen.leave()
 
 
 def test_line_mode_does_the_same_through_a_pipe(program: Program, model_server: ModelServer) -> None:

@@ -18,7 +18,7 @@ def mended(program: Program, server: ModelServer, *more: dict[str, Any]) -> Scre
     server.script([{"calls": [call("apply_patch", patch=project.PATCH)]}, {"text": "It adds now."}, *more])
     screen = start(program, server)
     screen.shows("ready")
-    screen.type("mend the test\r")
+    screen.say("mend the test")
     screen.shows("● done", "ready")
     assert project.passes(program)
     return screen
@@ -32,7 +32,7 @@ def starts_again(screen: Screen) -> None:
 
 def test_rewind_previews_goes_back_and_redo_returns(program: Program, model_server: ModelServer) -> None:
     with mended(program, model_server) as screen:
-        screen.type("/rewind\r")
+        screen.say("/rewind")
         screen.shows("rewind · go back to before", "mend the test", "calc.py")
         screen.type("k")
         screen.type("\r")
@@ -54,7 +54,7 @@ def test_rewind_previews_goes_back_and_redo_returns(program: Program, model_serv
 
 def test_the_diff_of_a_turn_is_shown(program: Program, model_server: ModelServer) -> None:
     with mended(program, model_server) as screen:
-        screen.type("/diff\r")
+        screen.say("/diff")
         screen.shows("M calc.py", "-     return a - b", "+     return a + b", "Esc close")
         screen.type("q")
         screen.shows("ready")
@@ -67,11 +67,11 @@ def test_own_commands_run_and_only_one_kind_reaches_the_model(
     model_server.script([{"text": "I saw it."}])
     with start(program, model_server) as screen:
         screen.shows("ready")
-        screen.type("!echo for-the-model\r")
+        screen.say("!echo for-the-model")
         screen.shows("you ran   echo for-the-model", "exit 0", "ready")
-        screen.type("!!echo for-me-only\r")
+        screen.say("!!echo for-me-only")
         screen.shows("you ran   echo for-me-only", "not shown to the model", "ready")
-        screen.type("what did I run?\r")
+        screen.say("what did I run?")
         screen.shows("I saw it.", "● done")
         screen.leave()
     (request,) = model_server.requests
@@ -84,7 +84,7 @@ def test_a_file_is_named_by_a_few_letters(program: Program, model_server: ModelS
     with start(program, model_server) as screen:
         screen.shows("ready")
         screen.type("look at @tcal")
-        screen.shows("> test_calc.py", "Enter take")
+        screen.shows("› look at @tcal", "> test_calc.py", "Enter take")
         screen.type("\r")
         screen.shows("› look at @test_calc.py")
         screen.type("\r")
@@ -97,13 +97,12 @@ def test_another_model_answers_from_the_next_request_on(program: Program, model_
     model_server.script([{"text": "one"}, {"text": "two"}])
     with start(program, model_server) as screen:
         screen.shows("ready")
-        screen.type("first\r")
+        screen.say("first")
         screen.shows("one", "● done")
-        screen.type("/model compatible/other\r")
+        screen.say("/model compatible/other")
         screen.shows("other · ")
-        screen.type("second\r")
-        screen.shows("two")
-        screen.shows("ready")
+        screen.say("second")
+        screen.shows("two", "ready")
         screen.leave()
     assert [request.json["model"] for request in model_server.requests] == ["scripted", "other"]
 
@@ -117,13 +116,13 @@ def test_the_picker_lists_what_can_be_used_and_uses_it(program: Program, model_s
     model_server.script([{"text": "I am the second."}])
     with start(program, model_server) as screen:
         screen.shows("ready")
-        screen.type("/model\r")
+        screen.say("/model")
         screen.shows("now compatible/scripted", "compatible/second", "64k", "another …", "j k move")
         screen.type("/second\r\r")
         screen.shows("second · ")
-        screen.type("who are you?\r")
+        screen.say("who are you?")
         screen.shows("I am the second.", "● done", "ready")
-        screen.type("/model\r")
+        screen.say("/model")
         screen.shows("now compatible/second", "in use now", "j k move")
         screen.type("d")
         screen.shows("compatible/second is the default of later starts")
@@ -139,24 +138,24 @@ def test_sessions_are_named_found_continued_and_copied(program: Program, model_s
     assert program.run("exec", *model_flags("chat", model_server.base_url()), "the older task").code == 0
     with start(program, model_server) as screen:
         screen.shows("ready")
-        screen.type("the newer task\r")
+        screen.say("the newer task")
         screen.shows("a new one", "● done")
-        screen.type("/rename a good name\r")
-        screen.type("/resume\r")
+        screen.say("/rename a good name")
+        screen.say("/resume")
         screen.shows("sessions · this workspace", "the older task", "a good name")
         screen.expect(ALTERNATE_SCREEN)  # the one so far
         screen.type("/older\r\r")
         starts_again(screen)
         screen.shows("the first answer", "ready")
-        screen.type("/fork\r")
+        screen.say("/fork")
         starts_again(screen)
         screen.shows("the first answer", "ready")
-        screen.type("/resume\r")
+        screen.say("/resume")
         shown = screen.shows("sessions · this workspace", "3 · 1 fork", "this one")
         assert shown.count("the older task") == 2
         screen.type("q")
         screen.shows("ready")
-        screen.type("/new\r")
+        screen.say("/new")
         starts_again(screen)
         screen.shows("Say what you want done", "ready")
         screen.leave()
@@ -167,7 +166,7 @@ def test_a_session_is_deleted_only_when_asked_twice(program: Program, model_serv
     assert program.run("exec", *model_flags("chat", model_server.base_url()), "the older task").code == 0
     with start(program, model_server) as screen:
         screen.shows("ready")
-        screen.type("/resume\r")
+        screen.say("/resume")
         screen.shows("the older task")
         screen.type("x")
         screen.shows("x again")
@@ -187,7 +186,7 @@ def test_a_person_types_into_a_live_terminal(program: Program, model_server: Mod
     )
     with start(program, model_server, "-a", "never") as screen:
         screen.shows("ready")
-        screen.type("listen\r")
+        screen.say("listen")
         screen.shows("It waits.", "● done")
         screen.type(F3)
         screen.shows("1 live", "while read line")
@@ -209,7 +208,7 @@ def test_the_pager_shows_all_output_of_a_call(program: Program, model_server: Mo
     model_server.script([{"calls": [count]}, {"text": "It failed."}])
     with start(program, model_server, "-a", "never") as screen:
         screen.shows("ready")
-        screen.type("count\r")
+        screen.say("count")
         screen.shows("↑ 2,995 earlier lines", "│ line 3000", "It failed.", "● done")
         screen.type("\x14")
         screen.shows("── transcript", "line 3000")

@@ -11,7 +11,7 @@ def test_the_interface_asks_and_goes_on(program: Program, model_server: ModelSer
     model_server.script([{"calls": [call("list_files")]}, {"text": "all there"}])
     with start(program, model_server, "--max-turns", "1") as screen:
         screen.shows("ready")
-        screen.type("look\r")
+        screen.say("look")
         screen.shows("limit reached", "1 of 1, after step 1", "r  raise to 2 turns")
         screen.type("r")
         screen.shows("all there", "● done")
@@ -23,7 +23,7 @@ def test_the_interface_stops_where_the_person_says_so(program: Program, model_se
     model_server.script([{"calls": [call("list_files")]}, {"text": "so far so good"}])
     with start(program, model_server, "--max-turns", "1") as screen:
         screen.shows("ready")
-        screen.type("look\r")
+        screen.say("look")
         screen.shows("limit reached", "x  stop here")
         screen.type("x")
         screen.shows("so far so good", "the turn limit was reached")

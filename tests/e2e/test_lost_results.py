@@ -111,7 +111,7 @@ def test_a_person_chooses_on_the_card(program: Program, model_server: ModelServe
             assert effects.read_text() == "ran\nran\n"
             screen.type("\x1b")
             screen.shows("interrupted by you")
-            screen.type("and now\r")
+            screen.say("and now")
         screen.shows("I looked", "● done")
         screen.leave()
     (result,) = told(model_server)

@@ -317,7 +317,7 @@ def test_kill_between_call_and_result_then_resume_answers_once(
 def test_a_program_steers_through_stdin(program: Program, model_server: ModelServer) -> None:
     model_server.script(
         [
-            {"calls": [call("exec_command", cmd="echo go; sleep 1")]},
+            {"calls": [call("exec_command", cmd="until [ -e told ]; do sleep 0.05; done")]},
             {"text": "as you wish"},
             {"text": "next done"},
         ]
@@ -334,6 +334,8 @@ def test_a_program_steers_through_stdin(program: Program, model_server: ModelSer
                 process.stdin.write(json.dumps(order) + "\n")
             process.stdin.write("{broken\n")
             process.stdin.close()
+        elif event["type"] == "error":  # all that was written has been read
+            (program.workspace / "told").touch()
     assert process.wait(timeout=WAIT_S) == 0
     steers = items(found, "steer")
     assert [(item["kind"], item["text"], item["status"]) for item in steers] == [

@@ -45,31 +45,34 @@ def test_a_password_prompt_is_output_and_never_the_persons_keyboard(
 ) -> None:  # A12
     direct = "exec 3<>/dev/tty; printf 'TTY? ' >&3; read -r word <&3; echo got $word"
     steps = [
-        call("exec_command", cmd=f'python3 -c "{ASK}"', tty=True, yield_ms=1_500),
-        call("write_stdin", session="t1", chars="secret\n", yield_ms=5_000),
-        call("exec_command", cmd=direct, tty=True, yield_ms=500),
-        call("write_stdin", session="t2", chars="word\n", yield_ms=5_000),
-        call("exec_command", cmd="head -c1 /dev/tty; echo $?"),
+        {"calls": [call("exec_command", cmd=f'python3 -c "{ASK}"', tty=True, yield_ms=250)]},
+        {"calls": [call("write_stdin", session="t1", chars="secret\n", yield_ms=60_000)], "gate": "PW"},
+        {"calls": [call("exec_command", cmd=direct, tty=True, yield_ms=250)]},
+        {"calls": [call("write_stdin", session="t2", chars="word\n", yield_ms=60_000)], "gate": "TTY"},
+        {"calls": [call("exec_command", cmd="head -c1 /dev/tty; echo $?")]},
+        {"text": "all told", "gate": "end"},
     ]
-    model_server.script([{"calls": [one]} for one in steps] + [{"text": "all told", "gate": "end"}])
+    model_server.script(steps)
     with start(program, model_server) as screen:
         screen.shows("ready")
-        screen.type("ask me\r")
-        screen.shows("exec")
+        screen.say("ask me")
+        screen.shows("│ PW?")
         for letter in "my own draft":
             screen.type(letter)
         screen.shows("my own draft")
-        while model_server.state()["requests"] < len(steps) + 1:
-            screen.shows("my own draft")
+        model_server.release("PW")
+        screen.shows("│ TTY?", "my own draft")
+        model_server.release("TTY")
+        screen.shows("✓ ran       head -c1 /dev/tty", "my own draft")
         model_server.release("end")
         screen.shows("all told", "● done", "my own draft")
         screen.type("\x03")  # empties the editor
         screen.leave()
         assert termios.tcgetattr(screen._fd) == fresh_settings()
     sent = [m["content"] for m in model_server.requests[-1].json["messages"] if m["role"] == "tool"]
-    assert "PW?" in sent[0] and "secret" not in "".join(sent)
+    assert "PW?" in sent[0] + sent[1] and "secret" not in "".join(sent)
     assert sent[1].endswith("6")
-    assert "TTY?" in sent[2] and "got word" in sent[3]
+    assert "TTY?" in sent[2] + sent[3] and "got word" in sent[3]
     assert "[exit 0" in sent[4] and sent[4].endswith("1"), "without a terminal there is none to open"
 
 
@@ -100,20 +103,20 @@ def test_calls_cut_short_are_answered_whatever_moment_it_was(
     )
     with start(program, model_server, dialect=dialect) as screen:
         screen.shows("ready")
-        screen.type("first\r")
+        screen.say("first")
         bell.wait()
         screen.type("\x1b")
         screen.shows("■ interrupted by you", "paused")
         assert processes_with(MARK) == []
-        screen.type("second\r")  # its arguments never come to an end
+        screen.say("second")  # its arguments never come to an end
         screen.shows("writing a call of exec_command")
         screen.type("\x1b")
         screen.shows("› second", "paused")
-        screen.type("third\r")
+        screen.say("third")
         screen.shows("y  once")
         screen.type("\x1b")  # denies, and pauses
         screen.shows("› third", "paused")
-        screen.type("fourth\r")
+        screen.say("fourth")
         for name in "mn":
             screen.shows(f"    touch {name}", "y  once")
             screen.type("n")

@@ -53,6 +53,6 @@ def test_a_refused_key_and_a_silent_address_say_what_to_look_at(
     shown = program.run("sessions", "show", json.loads(program.run("sessions", "--json").out)[0]["id"])
     assert "bad key; check the key in `OPENAI_API_KEY`" in shown.out
     ran = program.run(
-        "exec", "-m", "compatible/x", "--base-url", "http://127.0.0.1:9/v1", "--timeout", "1", "go"
+        "exec", "-m", "compatible/x", "--base-url", "http://127.0.0.1:9/v1", "--timeout", "60", "go"
     )
     assert "does the server run, and is the address (`--base-url`) right?" in ran.err

@@ -37,7 +37,7 @@ def through_plain(program: Program, flags: list[str]) -> None:
 def through_the_interface(program: Program, flags: list[str]) -> None:
     with Screen(program, *flags) as screen:
         screen.shows("ready")
-        screen.type(TASK + "\r")
+        screen.say(TASK)
         screen.shows("● done", "ready")
         screen.leave()
 

@@ -120,7 +120,7 @@ def test_esc_stops_the_program_and_gives_back_what_waited(
     with start(program, model_server, "go") as screen:
         assert bell.wait() == "up\n"
         for word in ("one", "two"):
-            screen.type(f"{word}\r")
+            screen.say(word)
             screen.shows("running", f"steer    {word}")
         screen.type("\x1b")
         screen.shows("interrupted by you", "one", "two")

@@ -125,7 +125,7 @@ def test_while_an_approval_is_open(program: Program, model_server: ModelServer) 
     model_server.script([{"calls": [call("apply_patch", patch=project.PATCH)]}])
     with start(program, model_server, "-a", "untrusted") as screen:
         screen.shows("ready")
-        screen.type("mend it\r")
+        screen.say("mend it")
         screen.shows("y  once")
         assert screen.terminate() == 143
     kinds = paused(program)

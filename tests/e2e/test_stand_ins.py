@@ -10,6 +10,7 @@ from tests.e2e.project import call
 from tests.e2e.running import Bell, running
 from tests.model_server.fixture import ModelServer
 from tests.program import Program, model_flags
+from tests.waiting import until
 
 NAME = ".envrc"  # one of many
 
@@ -67,10 +68,14 @@ def test_beside_a_live_terminal_checkpoints_pass_stand_ins_by(
     before = manifest(program.workspace)
     waiting = call("exec_command", cmd="echo 0 > begun; sleep 60", yield_ms=300)
     writing = call("exec_command", cmd="echo 1 > made")
-    model_server.script([{"calls": [waiting]}, {"calls": [writing]}, {"gate": "look", "text": "done"}])
+    model_server.script(
+        [{"calls": [waiting]}, {"gate": "begun", "calls": [writing]}, {"gate": "look", "text": "done"}]
+    )
     with running(program, model_server.base_url(), "go") as run:
         first_call = run.until("item.completed", "command_execution")["item"]
         assert first_call["status"] == "in_progress", first_call
+        until((program.workspace / "begun").exists)
+        model_server.release("begun")
         written = run.until("item.completed", "command_execution")["item"]
         assert [change["path"] for change in written["changes"]] == ["made"]
         assert (program.workspace / NAME).exists()

@@ -143,7 +143,7 @@ def test_a_person_is_asked_for_every_command_where_there_is_none(
         it.shows("The sandbox cannot start on this machine")
         it.type("1\r")
         it.shows("NO SANDBOX, asks", "ready")
-        it.type("go\r")
+        it.say("go")
         it.shows("touch ran", "no sandbox on this machine", "n  deny")
         it.type("n")
         it.shows("done", "ready")

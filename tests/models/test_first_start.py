@@ -29,7 +29,7 @@ def test_a_model_of_a_local_server_is_offered_and_answers(
         assert "ollama/" not in shown and "vllm/" not in shown
         screen.type("2")
         screen.shows("ready", "llamacpp/tiny-2")
-        screen.type("who are you\r")
+        screen.say("who are you")
         screen.shows("local indeed", "● done")
         screen.leave()
     assert model_server.requests[0].json["model"] == "tiny-2"
@@ -39,11 +39,11 @@ def test_the_picker_lists_what_the_server_has_by_then(program: Program, model_se
     model_server.script([{"text": "changed"}], models=["old", "new"])
     with Screen(program, "-m", "llamacpp/old") as screen:
         screen.shows("ready")
-        screen.type("/model\r")
+        screen.say("/model")
         screen.shows("llamacpp/old", "llamacpp/new", "another")
         screen.type("\x1b[B\r")
         screen.shows("llamacpp/new", "ready")
-        screen.type("go\r")
+        screen.say("go")
         screen.shows("changed", "● done")
         screen.leave()
     assert model_server.requests[0].json["model"] == "new"

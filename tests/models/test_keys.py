@@ -102,7 +102,7 @@ def test_no_key_is_told_or_written_when_things_go_wrong(model_server: ModelServe
     assert all(one.code for one in ran)
     with Screen(program) as screen:
         screen.shows("ready")
-        screen.type("go\r")
+        screen.say("go")
         screen.shows("Incorrect API key")
         screen.type("\x04")
         screen.end()
