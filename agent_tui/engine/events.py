@@ -151,6 +151,7 @@ class InputAccepted:
     kind: InputKind
     text: str
     images: tuple[Image, ...] = ()
+    now: bool = False  # calls that run are told to stop for it, and the rest of their wave is skipped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,6 +262,7 @@ class ResponseEnded:
     cost_usd: float | None
     reserved_calls: int
     interrupted: bool = False
+    closing: bool = False  # the last words after a limit, which are no step of the work
     model: str = ""  # `PROVIDER/MODEL` that gave it
 
 

@@ -5,6 +5,7 @@ A message leaves the inbox in the transaction that appends it to the log, or is 
 
 from collections.abc import Sequence
 
+from agent_tui.engine.commands import Submit
 from agent_tui.engine.events import (
     Body,
     InputAccepted,
@@ -44,13 +45,12 @@ def _size(text: str, images: Sequence[Image]) -> int:
     return len(text.encode("utf-8", errors="surrogatepass")) + sum(len(image.data) for image in images)
 
 
-async def accept(
-    session: Session, text: str, images: tuple[Image, ...], kind: InputKind, cause: str
-) -> InputAccepted:
-    """Store a message; it is in the inbox when this returns."""
-    accepted = InputAccepted(input_id=f"i{session.fold.inputs + 1}", kind=kind, text=text, images=images)
+async def accept(session: Session, message: Submit, kind: InputKind, cause: str, *, now: bool) -> None:
+    """Store a message; it is in the inbox when this returns. `now`: calls that run are stopped for it."""
+    accepted = InputAccepted(
+        input_id=f"i{session.fold.inputs + 1}", kind=kind, text=message.text, images=message.images, now=now
+    )
     await session.commit(accepted, cause=cause)
-    return accepted
 
 
 async def edit(session: Session, input_id: str, text: str | None, kind: InputKind | None, cause: str) -> str:

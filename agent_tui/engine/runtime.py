@@ -429,8 +429,9 @@ class EngineRuntime:
         kind = body.kind
         if kind is InputKind.PROMPT and self._busy and not self._stop.now.is_set():
             kind = InputKind.STEER
-        await inbox.accept(self._session, body.text, body.images, kind, cause)
-        if body.now and self._busy:
+        now = body.now and self._busy
+        await inbox.accept(self._session, body, kind, cause, now=now)
+        if now:
             self._stop.skipping.set()
         self._wake.set()
         return self._go_on()

@@ -109,6 +109,7 @@ class Narrator:
     """Turns events into lines to print; bounded state, nothing of the transcript is kept."""
 
     shown: dict[str, tuple[str, str]] = field(default_factory=dict)  # running call → tool, object
+    started: set[str] = field(default_factory=set)  # calls that run
     output_lines: dict[str, int] = field(default_factory=dict)
     status: dict[str, str] = field(default_factory=dict)
 
@@ -118,6 +119,7 @@ class Narrator:
             case CallProposed():
                 self.shown[body.call_id] = (body.tool, body.shown or body.tool)
             case CallStarted():
+                self.started.add(body.call_id)
                 tool, target = self.shown.get(body.call_id, ("", ""))
                 return [f"Running: {visible(target, strict=True)}"] if tool == "exec_command" else []
             case ApprovalDecided(edited=edited) if edited and body.call_id in self.shown:
@@ -129,7 +131,12 @@ class Narrator:
                 lines = self.output_lines.get(body.call_id, 0)
                 self.output_lines[body.call_id] = lines + body.text.count("\n")
             case CallEnded():
+                self.started.discard(body.call_id)
                 return self._call_ended(body)
+            case InputAccepted(now=True):
+                stopped = count(len(self.started), "call")
+                when = f"{stopped} told to stop" if self.started else "after this answer, without its calls"
+                return [f"Steer now: {when}."]
             case ResponseEnded():
                 return self._response(body)
             case TurnEnded():

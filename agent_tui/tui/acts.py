@@ -91,22 +91,16 @@ class Acts:
         text = app.editor.draft
         if text.strip():
             self._submit(text, InputKind.STEER if app.session.busy else InputKind.PROMPT, now=True)
-            self._say_now()
             return
         steers = [each for each in app.session.pending if each.kind is not InputKind.QUEUE]
         if steers:
             app.session.dropped.add(steers[-1].input_id)
             app.link.send(commands.EditPending(input_id=steers[-1].input_id, text=None))
-            app.link.send(commands.Submit(text=steers[-1].text, kind=InputKind.STEER, now=True))
-            self._say_now()
-
-    def _say_now(self) -> None:
-        """What steering now does at this moment: an answer comes to its end, calls do not."""
-        session = self._app.session
-        if session.running:
-            self._app.say("steer now: what runs is told to stop", 4.0)
-        elif session.busy:
-            self._app.say("steer now: after this answer, without its calls", 4.0)
+            app.link.send(
+                commands.Submit(
+                    text=steers[-1].text, images=steers[-1].images, kind=InputKind.STEER, now=True
+                )
+            )
 
     def _submit(self, text: str, kind: InputKind, *, now: bool = False) -> None:
         app = self._app
@@ -138,6 +132,8 @@ class Acts:
         if session.returned:
             app.editor.add_paragraph("\n\n".join(session.returned))
             session.returned.clear()
+        app.attaching.give_back(session.images_back)
+        session.images_back.clear()
         if session.given_back:
             back = words.count(session.given_back, "message")
             session.given_back = 0

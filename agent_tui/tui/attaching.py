@@ -3,6 +3,7 @@
 import base64
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,10 @@ class Attaching:
         """The images for a message that is being sent."""
         taken, self._images = tuple(self._images), []
         return taken
+
+    def give_back(self, images: Sequence[Image]) -> None:
+        """Images of a message that was not delivered: for the next one."""
+        self._images += images
 
     def file(self, name: str) -> None:
         """Attach a file, named relative to the workspace."""

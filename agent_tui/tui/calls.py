@@ -201,10 +201,9 @@ class Calls:
 
 def _state(outcome: Outcome) -> tuple[blocks.CardState, str]:
     """The state of the card, and what its right end says of it."""
-    if outcome.status is OutcomeStatus.INVALID:
-        return "invalid", "bad arguments"
-    if outcome.status is not OutcomeStatus.SKIPPED:
-        return outcome.status.value, ""
+    state: blocks.CardState = outcome.status.value
+    if state != "skipped":
+        return state, "bad arguments" if state == "invalid" else ""
     why = str(outcome.data.get("why") or outcome.text.strip().split("\n")[0])
     if why in _SKIPPED:
         return _SKIPPED[why]

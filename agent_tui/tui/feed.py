@@ -9,6 +9,7 @@ from typing import Any
 
 from agent_tui.engine import events
 from agent_tui.engine.types import InputKind, TaskStatus
+from agent_tui.tui import words
 from agent_tui.tui.calls import Calls
 from agent_tui.tui.cutting import Cut
 from agent_tui.tui.ends import end_words
@@ -16,6 +17,8 @@ from agent_tui.tui.state import Asked, Pending, Retry, State
 from agent_tui.tui.transcript import blocks
 from checkpoints.types import Phase
 from tools.types import OutcomeStatus
+
+AFTER_ANSWER = "after this answer, without its calls"
 
 
 class Feed:
@@ -135,6 +138,9 @@ class Feed:
         if kind is InputKind.PROMPT and self.state.busy:
             kind = InputKind.STEER
         pending = Pending(input_id=body.input_id, kind=kind, text=body.text, images=body.images)
+        if body.now:
+            count = len(self.state.running)
+            pending.now = f"{words.count(count, 'call')} told to stop" if count else AFTER_ANSWER
         self._kinds[body.input_id] = pending
         if kind is not InputKind.PROMPT:
             self.state.pending.append(pending)
@@ -155,11 +161,12 @@ class Feed:
         self.add(blocks.UserMessage(text=pending.text, right=right, images=pending.images, at=self._at))
 
     def _returned(self, body: events.InputReturned) -> None:
-        self._taken(body.input_id)
+        pending = self._taken(body.input_id)
         if body.input_id in self.state.dropped:
             self.state.dropped.discard(body.input_id)
         else:
             self.state.returned.append(body.text)
+            self.state.images_back += pending.images if pending is not None else ()
             self.state.given_back += body.reason != "taken back"
 
     def _taken(self, input_id: str) -> Pending | None:

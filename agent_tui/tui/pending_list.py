@@ -73,4 +73,5 @@ class PendingList:
         app.dropped.add(entry.input_id)
         app.link.send(commands.EditPending(input_id=entry.input_id, text=None))
         if key == "s":
-            app.link.send(commands.Submit(text=entry.text, kind=InputKind.STEER, now=True))
+            again = commands.Submit(text=entry.text, images=entry.images, kind=InputKind.STEER, now=True)
+            app.link.send(again)

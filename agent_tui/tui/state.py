@@ -33,7 +33,7 @@ class Pending:
     kind: InputKind
     text: str
     images: tuple[Image, ...] = ()
-    now: bool = False
+    now: str = ""  # for a steer now: what that does, in words
 
 
 @dataclass(slots=True, kw_only=True)
@@ -106,6 +106,7 @@ class State:
     dropped: set[str] = field(default_factory=set)  # pending ids that were removed, not taken back
     given_back: int = 0  # of them, those that an end of the run gave back, to be said once
     returned: list[str] = field(default_factory=list)  # texts for the editor, taken by the app
+    images_back: list[Image] = field(default_factory=list)  # of them, for the next message
 
     @property
     def open_questions(self) -> list[Asked]:

@@ -114,3 +114,12 @@ def test_a_rollback_says_what_stayed_and_how_to_undo_it() -> None:
     assert line.startswith("Rolled back: 1 file.")
     assert "Kept as yours: notes.txt." in line
     assert line.endswith("Type /redo to undo this.")
+
+
+def test_steering_now_says_what_is_told_to_stop() -> None:
+    now = InputAccepted(input_id="i1", kind=InputKind.STEER, text="less", now=True)
+    started = CallStarted(
+        call_id="c1", attempt=1, arguments_sha256="", cwd="/w", sandbox="", spool="", boot_id=""
+    )
+    assert told(proposed("exec_command", "make"), started, now)[-1] == "Steer now: 1 call told to stop."
+    assert told(now) == ["Steer now: after this answer, without its calls."]

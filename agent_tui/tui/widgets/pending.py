@@ -51,7 +51,7 @@ def _short(text: str) -> str:
 
 def _when(entry: Pending, state: State) -> str:
     if entry.now:
-        return "now"
+        return f"now: {entry.now}"
     if entry.kind is not InputKind.QUEUE:
         return "after this call" if state.running else "after this answer"
     queued = [each for each in state.pending if each.kind is InputKind.QUEUE]
