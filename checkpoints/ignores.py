@@ -5,9 +5,10 @@ list. Matching is pathspec's; order and precedence are those of `gitignore(5)`.
 """
 
 import os
-import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from checkpoints.plainfile import read_plain
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -81,17 +82,9 @@ def _is_pattern(line: str) -> bool:
 def read_text(path: bytes) -> bytes:
     """The bytes of an ignore file, empty when it is missing or no plain file; no more than `parse` takes."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return read_plain(path, limit=_LARGEST_BYTES + 1, follow=False)
     except OSError:
         return b""
-    try:
-        is_plain = stat.S_ISREG(os.fstat(descriptor).st_mode)
-        text = os.read(descriptor, _LARGEST_BYTES + 1) if is_plain else b""
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)
-    return text
 
 
 def in_folder(above: Rules, folder: bytes, text: bytes) -> Rules:

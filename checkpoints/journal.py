@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from checkpoints.plainfile import read_plain
 from checkpoints.states import Entry
 from checkpoints.types import CheckpointError, CutRollback
 
@@ -45,6 +46,7 @@ class Journal:
             "steps": [[os.fsdecode(step.path), _plain(step.before), _plain(step.after)] for step in steps],
         }
         temporary = self.path.with_suffix(".new")
+        temporary.unlink(missing_ok=True)  # of a killed process
         with temporary.open("w") as stream:
             stream.write(json.dumps(body) + "\n")
             stream.flush()
@@ -71,9 +73,11 @@ class Journal:
     def read(self) -> tuple[dict[str, Any], list[Step], set[int]] | None:
         """Head, steps and the numbers of those that are done."""
         try:
-            lines = self.path.read_text().splitlines()
+            lines = read_plain(self.path).decode().splitlines()
         except FileNotFoundError:
             return None
+        except (OSError, ValueError) as error:
+            raise CheckpointError(self._damaged) from error
         try:
             body = json.loads(lines[0])
             steps = [
@@ -82,10 +86,14 @@ class Journal:
             ]
             return body, steps, {int(line) for line in lines[1:] if line.isdigit()}
         except (IndexError, KeyError, ValueError, TypeError) as error:
-            raise CheckpointError(
-                f"the journal `{self.path}` is damaged; remove it to go on: "
-                "the newest checkpoint is the state before that rollback"
-            ) from error
+            raise CheckpointError(self._damaged) from error
+
+    @property
+    def _damaged(self) -> str:
+        return (
+            f"the journal `{self.path}` is damaged; remove it to go on: "
+            "the newest checkpoint is the state before that rollback"
+        )
 
 
 def _plain(entry: Entry | None) -> list[Any] | None:

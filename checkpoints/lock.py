@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from checkpoints.plainfile import is_plain, read_plain
 from checkpoints.types import CheckpointError, WorkspaceBusyError
 
 _POLL_S = 0.02
@@ -25,6 +26,8 @@ def hold(path: Path, *, alone: bool, what: str, timeout_s: float) -> Iterator[No
     except OSError as error:
         raise CheckpointError(f"`{path}` cannot be written: {error.strerror}") from error
     try:
+        if not is_plain(descriptor):
+            raise CheckpointError(f"`{path}` is no plain file; remove it to go on")
         _acquire(descriptor, fcntl.LOCK_EX if alone else fcntl.LOCK_SH, path, timeout_s)
         if alone:
             _sign(descriptor, what)
@@ -62,7 +65,7 @@ def _sign(descriptor: int, what: str) -> None:
 def owner(path: Path) -> str:
     """Who holds the lock alone, in words."""
     try:
-        facts = json.loads(path.read_bytes())
+        facts = json.loads(read_plain(path))
         return f"process {facts['pid']} ({facts['what']})"
     except (OSError, ValueError, KeyError, TypeError):
         return "another process"

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from checkpoints.coverage import Gap
+from checkpoints.plainfile import read_plain
 from checkpoints.reading import File
 from checkpoints.scan import Folder, Scan
 
@@ -48,7 +49,7 @@ def save(path: Path, manifest: Manifest, temporary: Path) -> None:
 def load(path: Path) -> Manifest | None:
     """The saved scan, or None where there is none that can be used."""
     try:
-        content = path.read_bytes()
+        content = read_plain(path)
     except OSError:
         return None
     body = memoryview(content)[len(_MAGIC) + hashlib.sha256().digest_size :]

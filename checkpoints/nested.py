@@ -5,9 +5,10 @@ when they moved. No git process runs with a user's repository; nothing below a `
 """
 
 import os
-import stat
 from pathlib import Path
 from typing import NamedTuple
+
+from checkpoints.plainfile import read_plain
 
 _SMALL = 1 << 16
 
@@ -93,12 +94,6 @@ def _read(path: bytes, limit: int = _SMALL) -> str:
 def _head(path: bytes, limit: int) -> bytes:
     """The first bytes of a plain file; none of what is missing, a pipe, a folder or a device."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        return read_plain(path, limit=limit)
     except OSError:
         return b""
-    try:
-        return os.read(descriptor, limit) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)

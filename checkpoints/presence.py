@@ -4,6 +4,8 @@ import fcntl
 import os
 from pathlib import Path
 
+from checkpoints.plainfile import is_plain
+
 
 class Presence:
     """The mark of one session of this process; held until `close`. Raises OSError."""
@@ -34,8 +36,13 @@ def live_sessions(directory: Path) -> set[str]:
 def _live(folder: Path) -> list[tuple[Path, str]]:
     found = []
     for path in folder.glob("*") if folder.is_dir() else ():
-        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            continue  # gone, or a folder: no session's
+        try:
+            if not is_plain(descriptor):
+                continue
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             found.append((path, os.pread(descriptor, 1000, 0).decode("utf-8", "replace")))

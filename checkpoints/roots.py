@@ -11,6 +11,7 @@ from pathlib import Path
 from checkpoints.coverage import refusal
 from checkpoints.ignores import FILE_NAME, Rules, parse, read_text
 from checkpoints.nested import enclosing, exclude_file, git_dir_of
+from checkpoints.plainfile import read_plain
 from checkpoints.types import CheckpointError, WorkspaceKey
 
 _DESCRIPTION = "workspace.json"
@@ -98,7 +99,7 @@ def _describe(directory: Path, root: Path, *, alone: bool) -> None:
 def described_root(directory: Path) -> Path | None:
     """The workspace that a store belongs to."""
     try:
-        return Path(json.loads((directory / _DESCRIPTION).read_text())["root"])
+        return Path(json.loads(read_plain(directory / _DESCRIPTION))["root"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -108,10 +109,10 @@ def _outer(base: Path, root: Path) -> Home | None:
     best: Home | None = None
     for path in base.glob(f"*/{_DESCRIPTION}"):
         try:
-            facts = json.loads(path.read_text())
-        except (OSError, ValueError):
+            facts = json.loads(read_plain(path))
+            outer = Path(facts["root"])
+        except (OSError, ValueError, KeyError, TypeError):
             continue
-        outer = Path(facts["root"])
         if facts.get("alone") or not root.is_relative_to(outer) or root == outer:
             continue
         try:

@@ -30,6 +30,7 @@ from checkpoints.objects import (
     parse_tree,
     tree_content,
 )
+from checkpoints.plainfile import read_plain
 from checkpoints.types import CheckpointError
 
 PACK_FROM = 400  # new objects in one snapshot; below that loose files are cheaper
@@ -128,8 +129,7 @@ class Store:
         """The content of an object of that kind; raises DamagedStoreError."""
         path = self._loose_path(oid)
         try:
-            with open(path, "rb") as stream:
-                found: tuple[str, bytes] | None = parse_loose(stream.read())
+            found: tuple[str, bytes] | None = parse_loose(read_plain(path))
         except FileNotFoundError:
             found = self._packed(oid)
         except OSError as error:

@@ -1,5 +1,6 @@
 """The store under damage, without git, and when it has to shrink."""
 
+import os
 import time
 from pathlib import Path
 
@@ -265,3 +266,44 @@ def test_phases_of_a_turn_are_listed_in_order(root: Path, open_session: OpenSess
     session.take(Phase.TURN_END)
     phases = [row.cause.phase for row in session.core.catalog.since("s1", 0)]
     assert phases == [Phase.TURN_START, Phase.BEFORE_CALL, Phase.AFTER_CALL, Phase.TURN_END]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "workspace.json",
+        "scan-root.cache",
+        "root.journal",
+        "root.new",
+        "lock",
+        "live/s9",
+        "catalog.db",
+        "objects",
+    ],
+)
+def test_nobody_waits_for_a_pipe_in_the_place_of_a_file(
+    root: Path, state_dir: Path, open_session: OpenSession, name: str
+) -> None:
+    """Each ends at once: done as if the file were damaged, or refused with its name."""
+    (root / "a").write_text("1")
+    session = open_session()
+    start = session.before().row
+    (root / "a").write_text("2")
+    session.after()
+    session.close()
+    home = session.core.home.directory
+    (home / "live").mkdir()
+    places = list((home / "store/objects").glob("??/*")) if name == "objects" else [home / name]
+    for place in places:
+        place.unlink(missing_ok=True)
+        os.mkfifo(place)
+    try:
+        again = open_session("s2")
+        again.take()
+        again.rollback(start.id)
+        Retention(home, again.core.store, again.core.catalog).prune(Keep(), spare=["s1", "s2"])
+    except CheckpointError as error:
+        assert name in str(error) or "cannot be used any more" in str(error)
+    for place in places:
+        place.unlink(missing_ok=True)
+    assert (root / "a").read_text() in ("1", "2")
