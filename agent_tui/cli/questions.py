@@ -7,18 +7,17 @@ import asyncio
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from getpass import getpass
 from typing import Literal
 
+from agent_tui.cli.entering import Choice, ask_line, entered_address, entered_key
 from agent_tui.config.edit import set_value
 from agent_tui.config.layers import Settings, project_effects
-from agent_tui.config.providers import KEY_VARIABLE, provider_table
+from agent_tui.config.providers import provider_table
 from agent_tui.config.trust import Survey, TrustFile, TrustStore, survey
 from agent_tui.engine.types import Config
-from agent_tui.errors import UsageError
 from agent_tui.models.catalog import Provider, find_model, readable_providers
 from agent_tui.models.example import EXAMPLE_LOCAL_MODEL, EXAMPLE_MODEL
-from agent_tui.models.local import ListingError, find_local_servers, list_models
+from agent_tui.models.local import find_local_servers
 from agent_tui.safe_text import visible
 from agent_tui.tui.start import FoundModel, Sheet, ask, cut_sheet, model_sheet, sandbox_sheet, trust_sheet
 from checkpoints.types import CutRollback
@@ -44,15 +43,6 @@ class Asker:
     def ask(self, sheet: Sheet) -> str:
         """The value chosen, empty when the person left."""
         return _ask_in_lines(sheet) if self.plain else ask(sheet, self.theme)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """A model for this start; `demo` for the demo in its place."""
-
-    model: str = ""
-    base_url: str = ""
-    demo: bool = False
 
 
 def ask_for_trust(
@@ -94,23 +84,24 @@ def ask_for_model(asker: Asker, settings: Settings, health: Sequence[tuple[str, 
     sheet = model_sheet(
         asker.place, found, keys=keys, ports=_ports(providers), branch=asker.branch, health=health
     )
-    match asker.ask(sheet):
-        case "":
-            return None
-        case "demo":
-            return Choice(demo=True)
-        case "key":
-            return _entered_key(providers)
-        case "address":
-            return _entered_address()
-        case "file":
-            print(f"{settings.config_dir / 'config.toml'}\n\n{EXAMPLES}")
-            return None
-        case chosen:
-            name = chosen.removesuffix("+")
-            if chosen != name:
-                print(f"kept as default in {set_value(settings.config_dir, 'model', name)}")
-            return Choice(model=name)
+    while True:
+        match asker.ask(sheet):
+            case "":
+                return None
+            case "demo":
+                return Choice(demo=True)
+            case "key" | "address" as way:
+                choice = entered_key(providers) if way == "key" else entered_address(settings)
+                if choice is not None:
+                    return choice
+            case "file":
+                print(f"{settings.config_dir / 'config.toml'}\n\n{EXAMPLES}")
+                return None
+            case chosen:
+                name = chosen.removesuffix("+")
+                if chosen != name:
+                    print(f"kept as default in {set_value(settings.config_dir, 'model', name)}")
+                return Choice(model=name)
 
 
 def health_of(config: Config, *, has_sandbox: bool) -> list[tuple[str, str]]:
@@ -157,7 +148,7 @@ def _view(found: Survey, asker: Asker) -> None:
         print(f"--- {visible(file.shown)}")
         print(visible(file.path.read_text(encoding="utf-8", errors="replace")))
     if not asker.plain:
-        _line("Enter goes back> ")
+        ask_line("Enter goes back> ")
 
 
 def _with_keys(providers: Sequence[Provider]) -> list[FoundModel]:
@@ -178,36 +169,6 @@ def _ports(providers: Sequence[Provider]) -> list[int]:
     return [int(p.base_url.rpartition(":")[2].partition("/")[0]) for p in providers if p.local and p.base_url]
 
 
-def _entered_key(providers: Sequence[Provider]) -> Choice | None:
-    """The key stays in this process; the name of a variable may be given in its place."""
-    names = [p.name for p in providers if p.api_key_env and not p.needs_base_url]
-    provider = next((p for p in providers if p.name == _line(f"Provider ({', '.join(names)})> ")), None)
-    if provider is None or provider.name not in names:
-        return None
-    given = getpass("Key (not shown, kept for this session only), or the name of a variable> ").strip()
-    key = os.environ.get(given, given)
-    if not key:
-        return None
-    os.environ[provider.api_key_env] = key
-    models = list(provider.table.get("models", {}))
-    name = _line(f"Model ({models[0]})> " if models else "Model> ") or next(iter(models), "")
-    return Choice(model=f"{provider.name}/{name}") if name else None
-
-
-def _entered_address() -> Choice | None:
-    """A model by name, or the address of a server and one of the models that it names."""
-    given = _line("Address such as http://127.0.0.1:8000/v1, or PROVIDER/MODEL> ")
-    if not given.startswith(("http://", "https://")):
-        return Choice(model=given) if given else None
-    try:
-        models = list_models(given, api_key=os.environ.get(KEY_VARIABLE, ""))
-    except ListingError as error:
-        raise UsageError(str(error)) from error
-    print("\n".join(f"  {visible(name)}" for name in models))
-    name = _line(f"Model ({models[0]})> " if models else "Model> ") or next(iter(models), "")
-    return Choice(model=f"compatible/{name}", base_url=given) if name else None
-
-
 def _ask_in_lines(sheet: Sheet) -> str:
     print(f"\n{sheet.heading}\n")
     for label, text in sheet.facts:
@@ -220,17 +181,10 @@ def _ask_in_lines(sheet: Sheet) -> str:
         print(f"{label}: {' '.join(text.split())}")
     keys = [option.key for option in sheet.options]
     while True:
-        answer = _line(f"{', '.join(keys)}> ").lower()
+        answer = ask_line(f"{', '.join(keys)}> ").lower()
         if not answer and sheet.preselected >= 0:
             return sheet.options[sheet.preselected].value
         if answer in keys:
             return sheet.options[keys.index(answer)].value
         if answer in ("", "q"):
             return ""
-
-
-def _line(prompt: str) -> str:
-    try:
-        return input(prompt).strip()
-    except EOFError:
-        return "q"

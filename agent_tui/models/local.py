@@ -63,10 +63,9 @@ def list_models(
 ) -> tuple[str, ...]:
     """Names from `BASE/models`, as every dialect's vendors have it. Blocks, at most about twice `timeout_s`:
     that long for the connection, and that long for the answer. Raises ListingError."""
-    url = urlsplit(base_url)
-    is_tls = url.scheme == "https"
-    make = http.client.HTTPSConnection if is_tls else http.client.HTTPConnection
     try:
+        url = urlsplit(base_url)
+        make = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
         connection = make(url.hostname or "", url.port, timeout=timeout_s)
     except (http.client.InvalidURL, ValueError) as error:
         raise ListingError(f"`{base_url}` is no address: {error}") from error

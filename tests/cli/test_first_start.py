@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.terminal import Terminal
+from tests.model_server.fixture import ModelServer
 from tests.program import Program
 
 
@@ -98,18 +99,58 @@ def test_a_model_can_be_named_and_the_demo_runs_on_a_copy(tmp_path: Path) -> Non
         assert terminal.end() == 0
     with Terminal(program) as terminal:
         terminal.expect("5> ")
-        terminal.type("2\n")
-        terminal.expect("PROVIDER/MODEL> ")
-        terminal.type("nobody/x\n")
-        terminal.expect("unknown provider `nobody`")
-        assert terminal.end() == 2
-    with Terminal(program) as terminal:
-        terminal.expect("5> ")
         terminal.type("3\n")
         terminal.expect("Press Enter to begin: Make the failing test pass")
         terminal.type("\r")
         terminal.expect("Listed: .")
     assert list(program.workspace.iterdir()) == []
+
+
+def test_a_slip_in_a_key_is_told_and_asked_again(tmp_path: Path) -> None:
+    program = Program.at(tmp_path, TERM="dumb")
+    with Terminal(program) as terminal:
+        terminal.expect("5> ")
+        terminal.type("1\n")
+        terminal.expect("Provider (")
+        terminal.type("openay\n")
+        terminal.expect("not one of")
+        terminal.expect("again, or Enter to go back")
+        terminal.expect("Provider (")
+        terminal.type("openai\n")
+        terminal.expect("name of a variable> ")
+        terminal.type("OPENAI_KEY\n")
+        terminal.expect("none of this name is set")
+        terminal.expect("name of a variable> ")
+        terminal.type("sk-typed\n")
+        terminal.expect("Model (")
+        terminal.type("q\n")
+        terminal.expect("No model is set up.")  # back at the sheet
+        terminal.expect("5> ")
+        terminal.type("q\n")
+        assert terminal.end() == 0
+        assert "sk-typed" not in terminal.seen
+
+
+def test_a_slip_in_an_address_is_told_and_asked_again(tmp_path: Path, model_server: ModelServer) -> None:
+    program = Program.at(tmp_path, TERM="dumb")
+    model_server.script([], models=["coder"])
+    with Terminal(program) as terminal:
+        terminal.expect("5> ")
+        terminal.type("2\n")
+        for slip, told in (
+            ("nobody/x", "unknown provider `nobody`"),
+            ("openai/gpt-6.2-sol", "no key; set `OPENAI_API_KEY`"),
+            ("http://127.0.0.1:9/v1", "does not answer"),
+            ("http://[", "is no address"),
+        ):
+            terminal.expect("PROVIDER/MODEL> ")
+            terminal.type(f"{slip}\n")
+            terminal.expect(told)
+        terminal.expect("PROVIDER/MODEL> ")
+        terminal.type(f"{model_server.base_url()}\n")
+        terminal.expect("Model (coder)> ")
+        terminal.type("\n")
+        terminal.expect("compatible/coder")
 
 
 def test_without_a_sandbox_it_is_asked_once_what_to_do(tmp_path: Path) -> None:

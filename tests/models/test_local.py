@@ -11,7 +11,7 @@ def test_models_are_listed(model_server: ModelServer) -> None:
     assert list_models(model_server.base_url()) == ("qwen3-coder:30b", "devstral")
 
 
-@pytest.mark.parametrize("url", [CLOSED, "http://127.0.0.1:notaport/v1"])
+@pytest.mark.parametrize("url", [CLOSED, "http://127.0.0.1:notaport/v1", "http://[127.0.0.1"])
 def test_a_server_that_does_not_answer_is_named(url: str) -> None:
     with pytest.raises(ListingError, match=r"127\.0\.0\.1"):
         list_models(url)
