@@ -6,10 +6,11 @@ import subprocess
 
 from tests.drills.place import Place, drill, end, lines
 from tests.e2e.project import call
-from tests.e2e.running import Bell, processes_with, running
+from tests.e2e.running import Bell, running
+from tests.processes import processes_with, seconds
 from tests.waiting import until
 
-MARK = "87654.25"  # seconds that no other process sleeps
+MARK = seconds()
 COMMAND = f"echo begun > made; echo $$ > bell; sleep {MARK}"
 
 

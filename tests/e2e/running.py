@@ -80,14 +80,3 @@ class Bell:
         ready, _, _ = select.select([self._fd], [], [], WAIT_S)
         assert ready, "the command did not ring"
         return os.read(self._fd, 4096).decode()
-
-
-def processes_with(word: str) -> list[int]:
-    """Every process whose arguments hold that word, this one left out."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            with suppress(OSError):
-                if word.encode() in (entry / "cmdline").read_bytes():
-                    found.append(int(entry.name))
-    return found

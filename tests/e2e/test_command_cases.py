@@ -4,16 +4,25 @@ import json
 import os
 import re
 import subprocess
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import pytest
+
 from tests.e2e.project import call
-from tests.e2e.running import processes_with
 from tests.model_server.fixture import ModelServer
+from tests.processes import processes_with, seconds
 from tests.program import Program, Ran, command, model_flags
 
 FLOOD_BYTES = int(os.environ.get("AGENT_TUI_TEST_FLOOD_BYTES", 100_000_000))
 MAX_RISE_KIB = 100 * 1024
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    """A workspace with nothing in it, not even a repository."""
+    return Program.at(tmp_path)
 
 
 def run(cmd: str, **arguments: Any) -> dict[str, Any]:
@@ -42,12 +51,12 @@ def body(result: str) -> str:
 
 
 def test_a_limit_ends_every_descendant(program: Program, model_server: ModelServer) -> None:  # A09
-    marks = ["7009.01", "7009.02", "7009.03"]
+    marks = [seconds() for _ in range(3)]
     command = (
         f"setsid sleep {marks[0]} & (trap '' TERM INT; sleep {marks[1]}) & "
         f"sh -c 'while :; do :; done; echo {marks[2]}' | cat"
     )
-    turn(program, model_server, run(f"echo begun; {command}", timeout_s=0.5), run("echo alive"))
+    turn(program, model_server, run(f"echo begun; {command}", timeout_s=2), run("echo alive"))
     first, second = results(model_server)
     assert first.startswith("[timed out after") and "begun" in first
     assert body(second) == "alive"
@@ -57,12 +66,13 @@ def test_a_limit_ends_every_descendant(program: Program, model_server: ModelServ
 def test_what_is_put_in_the_background_lives_on_as_a_terminal(
     program: Program, model_server: ModelServer
 ) -> None:  # A10
+    mark = seconds()
     serve = "python3 -u -m http.server 0 --bind 127.0.0.1 & echo started"
     turn(
         program,
         model_server,
         run(serve, yield_ms=1_000),
-        run("sleep 7010.01", yield_ms=250),
+        run(f"sleep {mark}", yield_ms=250),
         talk("t1", yield_ms=5_000),
         talk("t1", signal="KILL"),
         talk("t1"),
@@ -72,7 +82,7 @@ def test_what_is_put_in_the_background_lives_on_as_a_terminal(
     assert slept.startswith("[still running as t2")
     assert "Serving HTTP" in started + polled
     assert "killed by KILL" in ended + after or "ended with exit 0" in after
-    assert processes_with("7010.01") == [], "nothing remains after the end"
+    assert processes_with(mark) == [], "nothing remains after the end"
 
 
 def test_pagers_and_editors_never_wait(program: Program, model_server: ModelServer) -> None:  # A11
@@ -176,8 +186,8 @@ def test_a_terminal_that_ended_says_how_for_a_while(
     turn(
         program,
         model_server,
-        run("sleep 0.4; echo bye; exit 7", yield_ms=250),
-        run("sleep 0.6"),
+        run("until [ -e go ]; do sleep 0.05; done; echo bye; touch gone; exit 7", yield_ms=250),
+        run("touch go; until [ -e gone ]; do sleep 0.05; done; sleep 0.6"),
         talk(chars="\x03"),
         talk(),
         talk(session="t9"),

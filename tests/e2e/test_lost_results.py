@@ -9,13 +9,14 @@ from contextlib import closing
 import pytest
 
 from tests.e2e.project import call
-from tests.e2e.running import Bell, processes_with, running
+from tests.e2e.running import Bell, running
 from tests.e2e.screen import Screen
 from tests.model_server.fixture import ModelServer
+from tests.processes import processes_with, seconds
 from tests.program import Program, Ran, model_flags
 from tests.waiting import until
 
-MARK = "98765.25"
+MARK = seconds()
 COMMAND = f"echo half of it; echo ran >> effects; echo up > bell; sleep {MARK}"
 
 
@@ -125,7 +126,7 @@ def test_a_terminal_of_a_dead_process_is_lost_and_no_other_process_is_signalled(
 ) -> None:
     model_server.allow_violations = True  # the request that nobody answers any more
     kill_in(program, model_server, yield_ms=250, is_live=True)
-    with subprocess.Popen(["sleep", "98765.125"], start_new_session=True) as bystander:
+    with subprocess.Popen(["sleep", seconds()], start_new_session=True) as bystander:
         try:
             name_as_spawned(program, bystander.pid)
             again = call("write_stdin", session="t1", chars="\x03")

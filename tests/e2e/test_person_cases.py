@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from tests.e2e.project import call
-from tests.e2e.running import Bell, processes_with
+from tests.e2e.running import Bell
 from tests.e2e.screen import Screen
 from tests.model_server.fixture import ModelServer
+from tests.processes import processes_with, seconds
 from tests.program import Program, model_flags
 
 ASK = "import getpass; print(len(getpass.getpass('PW? ')))"
-MARK = "7032.5"
+MARK = seconds()
 PATCH = "*** Begin Patch\n*** Add File: {}\n+x\n*** End Patch"
 DIALECTS = ("chat", "messages")
 

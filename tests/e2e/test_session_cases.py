@@ -12,10 +12,11 @@ import pytest
 
 from tests.e2e import project
 from tests.e2e.project import call
-from tests.e2e.running import Bell, held, processes_with, running
+from tests.e2e.running import Bell, held, running
 from tests.e2e.screen import start
 from tests.e2e.small_disk import small_disk
 from tests.model_server.fixture import ModelServer
+from tests.processes import processes_with, seconds
 from tests.program import Program, Ran, model_flags
 
 
@@ -85,9 +86,9 @@ def test_the_second_process_is_refused_and_takes_over_once_the_first_is_dead(
     program: Program, model_server: ModelServer
 ) -> None:  # A46
     bell = Bell(program.workspace)
-    model_server.script(
-        [{"calls": [call("exec_command", cmd="echo up > bell; sleep 98765.5", yield_ms=30_000)]}]
-    )
+    mark = seconds()
+    waits = f"echo up > bell; sleep {mark}"
+    model_server.script([{"calls": [call("exec_command", cmd=waits, yield_ms=30_000)]}])
     with running(program, model_server.base_url(), "go") as run:
         assert bell.wait() == "up\n"
         session = store_of(program).parent.name
@@ -106,14 +107,15 @@ def test_the_second_process_is_refused_and_takes_over_once_the_first_is_dead(
     assert (ran.code, ran.out) == (0, "took over\n"), ran.err
     sent = json.dumps(model_server.requests[-1].json)
     assert "Outcome unknown" in sent and "me too" not in sent
-    assert not processes_with("98765.5")
+    assert not processes_with(mark)
 
 
 def test_esc_stops_the_program_and_gives_back_what_waited(
     program: Program, model_server: ModelServer
 ) -> None:  # A47
     bell = Bell(program.workspace)
-    serve = "trap '' HUP; (sleep 98765.75 & echo up > bell; sleep 98765.75)"
+    mark = seconds()
+    serve = f"trap '' HUP; (sleep {mark} & echo up > bell; sleep {mark})"
     model_server.script(
         [{"calls": [call("exec_command", cmd=serve, yield_ms=30_000)]}, {"text": "as you say"}]
     )
@@ -127,7 +129,7 @@ def test_esc_stops_the_program_and_gives_back_what_waited(
         screen.type(" three\r")
         screen.shows("as you say")
         screen.leave()
-    assert not processes_with("98765.75")
+    assert not processes_with(mark)
     messages = [m["content"] for m in model_server.requests[-1].json["messages"] if m["role"] == "user"]
     said = " ".join(str(message) for message in messages)
     assert [said.count(word) for word in ("one", "two", "three")] == [1, 1, 1]
@@ -138,7 +140,8 @@ def test_esc_twice_at_once_stops_and_neither_quits_nor_clears(
     program: Program, model_server: ModelServer
 ) -> None:  # A47
     bell = Bell(program.workspace)
-    stubborn = "trap '' INT TERM; echo up > bell; sleep 98765.875; sleep 98765.875"
+    mark = seconds()
+    stubborn = f"trap '' INT TERM; echo up > bell; sleep {mark}; sleep {mark}"
     model_server.script(
         [{"calls": [call("exec_command", cmd=stubborn, yield_ms=30_000)]}, {"text": "as you say"}]
     )
@@ -149,7 +152,7 @@ def test_esc_twice_at_once_stops_and_neither_quits_nor_clears(
         screen.type("\x1b")
         screen.type("\x1b")
         screen.shows("interrupted by you", "paused", "a draft")
-        assert not processes_with("98765.875")
+        assert not processes_with(mark)
         screen.type(" to send\r")
         screen.shows("as you say")
         screen.leave()

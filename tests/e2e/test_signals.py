@@ -6,11 +6,12 @@ import signal
 import pytest
 
 from tests.e2e.project import call
-from tests.e2e.running import Bell, processes_with, running
+from tests.e2e.running import Bell, running
 from tests.model_server.fixture import ModelServer
+from tests.processes import processes_with, seconds
 from tests.program import Program, model_flags
 
-MARK = "98765.25"  # seconds that no other process sleeps
+MARK = seconds()
 PLAIN = f"echo begun > made; echo $$ > bell; sleep {MARK}"
 STUBBORN = (
     f"trap 'echo told > bell' INT TERM; echo begun > made; echo $$ > bell; while :; do sleep {MARK}; done"

@@ -6,21 +6,11 @@ import os
 import re
 from pathlib import Path
 
-import psutil
 import pytest
 
+from tests.processes import processes_with, seconds
 from tests.tools.room import FakeSink, Room, body, repository
 from tools.types import CallClass, Grant, OutcomeStatus
-
-
-def running(mark: str) -> list[int]:
-    """Pids of processes whose command line holds a mark."""
-    found = []
-    for process in psutil.process_iter(["cmdline"]):
-        words = process.info["cmdline"] or []
-        if any(mark in word for word in words):
-            found.append(process.pid)
-    return found
 
 
 async def test_a_command_returns_its_output_streams_in_order_and_its_exit_code(room: Room) -> None:
@@ -79,33 +69,37 @@ async def test_endless_output_is_ended_by_the_limit_with_everything_counted(room
 
 
 async def test_the_limit_ends_every_descendant_and_nothing_else(room: Room) -> None:
-    command = "setsid sleep 7001 & (trap '' TERM INT; sleep 7002) & sh -c 'while :; do :; done' | cat"
+    marks = [seconds() for _ in range(3)]
+    command = f"setsid sleep {marks[0]} & (trap '' TERM INT; sleep {marks[1]}) & "
+    command += f"sh -c 'while :; do :; done; echo {marks[2]}' | cat"
     before = os.getpid()
     outcome = await room.exec(command, timeout_s=0.3)
     assert outcome.status is OutcomeStatus.TIMED_OUT
-    assert running("7001") == running("7002") == running("while :; do :; done") == []
+    assert [processes_with(mark) for mark in marks] == [[], [], []]
     assert os.getpid() == before
     assert body((await room.exec("echo alive")).text) == "alive"
 
 
 async def test_what_stays_in_the_background_is_a_terminal_until_it_is_ended(room: Room) -> None:
-    outcome = await room.exec("sleep 7003 & echo started")
+    mark = seconds()
+    outcome = await room.exec(f"sleep {mark} & echo started")
     assert outcome.exit_code == 0
     assert outcome.status is OutcomeStatus.SUCCEEDED
     assert outcome.terminal == "t1"
     assert "started" in outcome.text
     assert "1 process of it still running in the background as t1" in outcome.text
-    assert running("7003")
+    assert processes_with(mark)
     ended = await room.type("t1", signal="KILL")
     assert ended.data["live"] is False or (await room.type("t1", yield_ms=5_000)).data["live"] is False
-    assert not running("7003")
+    assert not processes_with(mark)
 
 
 async def test_a_daemon_that_closed_its_output_is_still_named(room: Room) -> None:
-    outcome = await room.exec("setsid sleep 7004 >/dev/null 2>&1 < /dev/null & exit 0")
+    mark = seconds()
+    outcome = await room.exec(f"setsid sleep {mark} >/dev/null 2>&1 < /dev/null & exit 0")
     assert outcome.terminal == "t1"
     await room.toolbox.close()
-    assert not running("7004")
+    assert not processes_with(mark)
 
 
 async def test_pagers_and_editors_do_not_wait(room: Room) -> None:
@@ -150,7 +144,8 @@ async def test_the_command_never_travels_through_the_terminal(room: Room) -> Non
 
 
 async def test_cancelling_ends_the_command_and_still_gives_its_output(room: Room) -> None:
-    invocation = room.invocation("exec_command", {"cmd": "echo begun; sleep 7005 & sleep 7006"})
+    mark = seconds()
+    invocation = room.invocation("exec_command", {"cmd": f"echo begun; sleep {mark} & sleep {mark}"})
     seen = asyncio.Event()
 
     class Sink(FakeSink):
@@ -163,11 +158,12 @@ async def test_cancelling_ends_the_command_and_still_gives_its_output(room: Room
     outcome = await task
     assert outcome.status is OutcomeStatus.INTERRUPTED
     assert body(outcome.text) == "begun"
-    assert running("7005") == running("7006") == []
+    assert not processes_with(mark)
 
 
 async def test_cancelling_twice_kills_at_once(room: Room) -> None:
-    command = "trap '' INT TERM; echo begun; while :; do sleep 7007; done"
+    mark = seconds()
+    command = f"trap '' INT TERM; echo begun; while :; do sleep {mark}; done"
     invocation = room.invocation("exec_command", {"cmd": command})
     seen = asyncio.Event()
 
@@ -182,7 +178,7 @@ async def test_cancelling_twice_kills_at_once(room: Room) -> None:
     task.cancel()
     outcome = await asyncio.wait_for(task, 4.5)  # the ladder alone takes five seconds
     assert outcome.status is OutcomeStatus.INTERRUPTED
-    assert not running("7007")
+    assert not processes_with(mark)
 
 
 async def test_live_output_is_shown_while_it_runs(room: Room) -> None:

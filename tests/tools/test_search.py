@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.e2e.running import processes_with
+from tests.processes import processes_with
 from tests.tools.room import Room
 from tests.waiting import until
 from tools.searching import Hit, Query, SearchError, search
