@@ -1,15 +1,28 @@
-"""A picture that a person attaches to a message, read from a file: its kinds, its size, its one reader."""
+"""A picture that a person attaches to a message: its kinds, its size, its one reader."""
 
 import base64
 import os
 import stat
+from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui.errors import UsageError
+from context.estimate import TOKENS_PER_IMAGE
 from context.items import Image
 from tools.file_kind import image_type
+from tools.image_size import MAX_SIDE, image_size
 
 MAX_BYTES = 5_000_000  # what the strictest of the three vendors takes for one image
+HEAD_CHARS = 400_000  # of base64, in which the header of a picture ends
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What a person may want to know of an attached picture; `pixels` is (0, 0) where it cannot be told."""
+
+    pixels: tuple[int, int]  # across and down
+    size_bytes: int
+    tokens: int  # about
 
 
 def read_image(path: Path) -> Image:
@@ -22,9 +35,28 @@ def read_image(path: Path) -> Image:
             data = file.read(MAX_BYTES + 1) if is_plain else b""
     except OSError as error:
         raise UsageError(f"`{path}` cannot be read: {error.strerror}") from error
+    return image_of(data, path.name, f"`{path}`")
+
+
+def image_of(data: bytes, name: str, where: str) -> Image:
+    """The picture that some bytes are; `where` names it in the UsageError for what a server would refuse."""
     kind = image_type(data)
     if not kind:
-        raise UsageError(f"`{path}` is no PNG, JPEG, GIF or WebP picture")
+        raise UsageError(f"{where} is no PNG, JPEG, GIF or WebP picture")
     if len(data) > MAX_BYTES:
-        raise UsageError(f"`{path}` is larger than {MAX_BYTES // 1_000_000} MB; make it smaller first")
-    return Image(media_type=kind, data=base64.b64encode(data).decode(), name=path.name)
+        raise UsageError(f"{where} is larger than {MAX_BYTES // 1_000_000} MB; make it smaller first")
+    pixels = image_size(data)
+    if pixels is None:
+        raise UsageError(f"{where} is a damaged picture: its header cannot be read")
+    if max(pixels) > MAX_SIDE:
+        raise UsageError(
+            f"{where} has {pixels[0]:,}×{pixels[1]:,} pixels, at most {MAX_SIDE:,} a side; make it smaller first"
+        )
+    return Image(media_type=kind, data=base64.b64encode(data).decode(), name=name)
+
+
+def facts_of(image: Image) -> Facts:
+    """Its size in pixels, bytes and tokens."""
+    head = base64.b64decode(image.data[:HEAD_CHARS])
+    size = len(image.data) * 3 // 4 - image.data[-2:].count("=")
+    return Facts(pixels=image_size(head) or (0, 0), size_bytes=size, tokens=TOKENS_PER_IMAGE)

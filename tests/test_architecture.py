@@ -57,7 +57,13 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agent_tui.headless": ("agent_tui.headless", *_front),
     "agent_tui.safe_text": (),  # shared by all front ends
     "agent_tui.told": (),
-    "agent_tui.attachment": ("agent_tui.errors", "context.items", "tools.file_kind"),
+    "agent_tui.attachment": (
+        "agent_tui.errors",
+        "context.estimate",
+        "context.items",
+        "tools.file_kind",
+        "tools.image_size",
+    ),
     # Settings name models, so they read the catalogue; everything else of theirs is data.
     "agent_tui.config": (
         "agent_tui.config",

@@ -3,6 +3,8 @@ and would refuse every later request of the session with it."""
 
 import struct
 
+MAX_SIDE = 8_000  # pixels; the smallest limit of the providers
+
 _START_OF_FRAME = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}  # JPEG markers (ITU-T T.81, table B.1)
 _BARE_MARKERS = {0x01, *range(0xD0, 0xD9)}  # without a length
 

@@ -7,13 +7,12 @@ import stat
 from sandbox.policy import Policy
 from tools.descriptions import description
 from tools.file_kind import image_type, kind_of
-from tools.image_size import image_size
+from tools.image_size import MAX_SIDE, image_size
 from tools.paths import open_resolved, place_of, reading_need, shown
 from tools.reads import assess_read, read_in_thread, refused
 from tools.types import Arguments, Assessment, CallSink, Invocation, Outcome, OutcomeStatus, Picture, ToolSpec
 
 MAX_BYTES = 5_000_000  # the smallest limit of the providers for one image
-MAX_SIDE = 8_000  # pixels; likewise
 _PARAMETERS = {
     "type": "object",
     "properties": {"path": {"type": "string", "minLength": 1, "description": "image file"}},

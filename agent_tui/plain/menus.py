@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from agent_tui import exporting, handover
-from agent_tui.attachment import read_image
+from agent_tui.attachment import facts_of, read_image
 from agent_tui.engine.commands import CommandBody, Redo, Rollback, Set, Subject
 from agent_tui.engine.events import InputAccepted, InputDelivered
 from agent_tui.errors import UsageError
@@ -82,7 +82,12 @@ class Menus:
             self._terms.say(one_line(str(error), strict=True))
             return
         self._images.append(found)
-        self._terms.say(f"Image: {one_line(found.name, strict=True)} goes with the next message.")
+        facts_found = facts_of(found)
+        across, down = facts_found.pixels
+        self._terms.say(
+            f"Image: {one_line(found.name, strict=True)}, {across:,} by {down:,} pixels, about "
+            f"{facts_found.tokens:,} tokens, goes with the next message."
+        )
 
     async def _chosen(self, lines: Sequence[str], prompt: str) -> int | None:
         """Index of the chosen line; an empty line chooses none."""

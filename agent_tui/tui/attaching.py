@@ -1,13 +1,12 @@
 """Images for the next message: from a file, or from the clipboard."""
 
-import base64
 import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_tui.attachment import MAX_BYTES, read_image
+from agent_tui.attachment import image_of, read_image
 from agent_tui.errors import UsageError
 from agent_tui.tui import slash, words
 from context.items import Image
@@ -62,12 +61,16 @@ class Attaching:
             data = subprocess.run(argv, capture_output=True, timeout=3).stdout
         except (OSError, subprocess.TimeoutExpired):
             data = b""
-        if not data.startswith(b"\x89PNG") or len(data) > MAX_BYTES:
+        if not data:
             self._app.say("the clipboard holds no image; text comes by the terminal's own paste", 4.0)
             return
-        self._add(Image(media_type="image/png", data=base64.b64encode(data).decode(), name="clipboard.png"))
+        try:
+            image = image_of(data, "clipboard.png", "what the clipboard holds")
+        except UsageError as error:
+            slash.notice(self._app, str(error))
+            return
+        self._add(image)
 
     def _add(self, image: Image) -> None:
         self._images.append(image)
-        size = len(image.data) * 3 // 4  # of the picture, not of its base64
-        self._app.say(f"{image.name} · {words.size(size)} goes with the next message", 4.0)
+        self._app.say(f"{image.name}  {words.picture(image)} · goes with the next message", 4.0)

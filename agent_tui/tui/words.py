@@ -3,6 +3,9 @@
 import os
 from pathlib import Path
 
+from agent_tui.attachment import facts_of
+from context.items import Image
+
 
 def duration(seconds: float) -> str:
     """A span that is over: `9.2 s`, or `2:10` from a minute on."""
@@ -33,6 +36,14 @@ def size(count: int) -> str:
     if count < 1_000_000:
         return f"{round(count / 1_000)} KB"
     return f"{count / 1_000_000:.1f} MB" if count < 10_000_000 else f"{round(count / 1_000_000)} MB"
+
+
+def picture(image: Image) -> str:
+    """`1,280×720, 212 KB, about 1,600 tokens`."""
+    facts = facts_of(image)
+    across, down = facts.pixels
+    pixels = f"{across:,}×{down:,}, " if across else ""
+    return f"{pixels}{size(facts.size_bytes)}, about {facts.tokens:,} tokens"
 
 
 def money(usd: float) -> str:

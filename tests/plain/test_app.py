@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import struct
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -242,7 +243,8 @@ async def test_queue_steer_now_and_unknown_commands(
 async def test_what_only_the_screen_had_works_in_lines_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    header = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 1_280, 720)
+    (tmp_path / "a.png").write_bytes(header)
     (tmp_path / "b.png").write_text("no picture")
     typed = ["/image a.png", "/image b.png", "/image c.png", "/init", "what is it", "and now"]
     lines = FakeLines([*typed, "/type t2 npm test", "/type", "/quit"])
@@ -252,7 +254,7 @@ async def test_what_only_the_screen_had_works_in_lines_too(
     assert [[image.name for image in body.images] for body in submits] == [[], ["a.png"], []]
     assert TerminalInput(terminal="t2", chars="npm test\r") in engine.sent
     said = capsys.readouterr().out
-    assert "Image: a.png goes with the next message." in said
+    assert "Image: a.png, 1,280 by 720 pixels, about 1,600 tokens, goes with the next message." in said
     assert "b.png` is no PNG, JPEG, GIF or WebP picture" in said
     assert "c.png` cannot be read: No such file or directory" in said
     assert "/type TERMINAL TEXT; /ps lists them" in said

@@ -1,5 +1,7 @@
 """What the pictures show: every screen, prompt and block by name, as events to play and keys to press."""
 
+import base64
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +18,7 @@ from checkpoints.types import (
     Conflict,
     FileChange,
     Health,
+    Kept,
     Operation,
     Phase,
     RollbackPlan,
@@ -243,7 +246,9 @@ def markdown() -> list[e.Body]:
 
 def images() -> list[e.Body]:
     """A message with a picture."""
-    picture = Image(media_type="image/png", data="A" * 280_000, name="screenshot.png")
+    header = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 1_280, 720)
+    data = base64.b64encode(header.ljust(212_000, b"\0")).decode()
+    picture = Image(media_type="image/png", data=data, name="screenshot.png")
     return [
         e.InputAccepted(input_id="i1", kind=InputKind.PROMPT, text="what is wrong here?", images=(picture,)),
         e.InputDelivered(input_id="i1", item_id="u1", step=1),
@@ -458,6 +463,7 @@ ANSWERS: dict[commands.Subject, Any] = {
         | {
             "id": "7f3a",
             "title": "make empty input safe",
+    Q.KEPT: encode(Kept(size_bytes=3_200_000, days=14)),
             "messages": 23,
             "files": 11,
             "model": "gpt-5.1",

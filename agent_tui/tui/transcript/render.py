@@ -51,13 +51,8 @@ def _user(block: blocks.UserMessage, look: Look) -> list[Line]:
         more = f"{look.glyphs.more} {words.count(hidden, 'more line')}, Enter on the picked message shows"
         rows.append((*_INDENT, Span(more, "muted")))
     for image in block.images:
-        size = words.size(len(image.data) * 3 // 4)
-        rows.append(
-            (
-                Span("  " + look.glyphs.image + " ", "muted"),
-                *untrusted(f"{image.name or 'image'}  {size}", "muted"),
-            )
-        )
+        text = f"{image.name or 'image'}  {words.picture(image)}"
+        rows.append((Span("  " + look.glyphs.image + " ", "muted"), *untrusted(text, "muted")))
     return rows
 
 
