@@ -18,7 +18,6 @@ from checkpoints.types import (
     Conflict,
     FileChange,
     Health,
-    Kept,
     Operation,
     Phase,
     RollbackPlan,
@@ -463,7 +462,6 @@ ANSWERS: dict[commands.Subject, Any] = {
         | {
             "id": "7f3a",
             "title": "make empty input safe",
-    Q.KEPT: encode(Kept(size_bytes=3_200_000, days=14)),
             "messages": 23,
             "files": 11,
             "model": "gpt-5.1",
