@@ -1,7 +1,7 @@
 """Requests beside the conversation: the summary of a compaction, the title of a session.
 
-None is ever needed: what fails is stored and passed over. Tokens and money count, and a limit that such
-a request could pass keeps it from being sent.
+None is ever needed: what fails is stored and passed over. Tokens and money count, of a request that was
+cut short too, and a limit that such a request could pass keeps it from being sent.
 """
 
 import asyncio
@@ -11,60 +11,82 @@ from agent_tui.engine.events import SideRequestEnded, StatusChanged
 from agent_tui.engine.framing import budget_of
 from agent_tui.engine.ports import Model
 from agent_tui.engine.scope import Scope
-from agent_tui.models.base import Completed, Failed, ModelRequest, cost_usd
+from agent_tui.models.base import Completed, Failed, ModelRequest, TextDelta, cost_usd
 from context.estimate import text_tokens
 from context.items import CallPart, TextPart, Usage
 from context.view import UserUnit
+
+UNSENT = Usage()
 
 
 async def ask_beside(
     scope: Scope, role: Literal["summary", "title"], model: Model, request: ModelRequest, *, timeout_s: float
 ) -> str | None:
     """The text of one answer; None for none, which is stored with its reason. Raises RecordsError."""
-    asked = sum(text_tokens(unit.item.text) for unit in request.view.units if isinstance(unit, UserUnit))
-    dear = budget_of(scope).too_dear(asked, request.max_output_tokens or 0, model.info)
-    answer = f"not asked: {dear}" if dear is not None else await _answer(model, request, timeout_s)
-    usage = _usage_of(answer, asked) if isinstance(answer, Completed) else Usage()
-    text, error = _text_of(answer) if isinstance(answer, Completed) else (None, answer)
-    ended = SideRequestEnded(
-        role=role,
-        model=model.info.name,
-        usage=usage,
-        cost_usd=cost_usd(usage, model.info) if isinstance(answer, Completed) else 0.0,
-        error=error,
-    )
-    await scope.session.commit(ended)
+    question = _Question(model, request)
+
+    def ended(usage: Usage, error: str, *, interrupted: bool = False) -> SideRequestEnded:
+        cost = 0.0 if usage == UNSENT else cost_usd(usage, model.info)
+        return SideRequestEnded(
+            role=role,
+            model=model.info.name,
+            usage=usage,
+            cost_usd=cost,
+            error=error,
+            interrupted=interrupted,
+        )
+
+    dear = budget_of(scope).too_dear(question.tokens, request.max_output_tokens or 0, model.info)
+    try:
+        text, usage, error = (
+            await question.answer(timeout_s) if dear is None else (None, UNSENT, f"not asked: {dear}")
+        )
+    except asyncio.CancelledError:
+        await scope.session.settle(ended(question.estimate(), "cut short", interrupted=True))
+        raise
+    await scope.session.commit(ended(usage, error))
     scope.session.show(StatusChanged(cost_usd=scope.session.fold.spent.cost_usd))
     return text
 
 
-async def _answer(model: Model, request: ModelRequest, timeout_s: float) -> Completed | str:
-    """The response, or why there is none."""
-    try:
-        async with asyncio.timeout(timeout_s):
-            async for part in model.stream(request):
-                match part:
-                    case Completed():
-                        return part
-                    case Failed(error=error):
-                        return error.message
-                    case _:
-                        continue
-    except TimeoutError:
-        return f"no answer within {timeout_s:g} s"
-    return "the stream ended without an end"
+class _Question:
+    """One request and what has come of it so far."""
 
+    def __init__(self, model: Model, request: ModelRequest) -> None:
+        self._model = model
+        self._request = request
+        self._heard: list[str] = []
+        units = request.view.units
+        self.tokens = sum(text_tokens(unit.item.text) for unit in units if isinstance(unit, UserUnit))
 
-def _usage_of(answer: Completed, asked: int) -> Usage:
-    """What it cost; our estimate where the provider sends none, or a limit would never be reached."""
-    if answer.usage.input_tokens:
-        return answer.usage
-    text, _ = _text_of(answer)
-    return Usage(input_tokens=asked, output_tokens=text_tokens(text or ""), estimated=True)
+    async def answer(self, timeout_s: float) -> tuple[str | None, Usage, str]:
+        """Text, usage, and why there is no text."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                async for part in self._model.stream(self._request):
+                    match part:
+                        case TextDelta():
+                            self._heard.append(part.text)
+                        case Completed():
+                            return self._completed(part)
+                        case Failed(error=error):
+                            return None, self.estimate() if self._heard else UNSENT, error.message
+                        case _:
+                            continue
+        except TimeoutError:
+            return None, self.estimate(), f"no answer within {timeout_s:g} s"
+        return None, self.estimate(), "the stream ended without an end"
 
+    def estimate(self) -> Usage:
+        """What it took as far as we know: counted where the provider sends nothing, or a limit would never
+        be reached."""
+        output = text_tokens("".join(self._heard))
+        return Usage(input_tokens=self.tokens, output_tokens=output, estimated=True)
 
-def _text_of(answer: Completed) -> tuple[str | None, str]:
-    """Its text, or None and why it is no use."""
-    if any(isinstance(part, CallPart) for part in answer.parts):
-        return None, "the answer calls tools"
-    return "".join(part.text for part in answer.parts if isinstance(part, TextPart)), ""
+    def _completed(self, answer: Completed) -> tuple[str | None, Usage, str]:
+        text = "".join(part.text for part in answer.parts if isinstance(part, TextPart))
+        self._heard = [text]
+        usage = answer.usage if answer.usage.input_tokens else self.estimate()
+        if any(isinstance(part, CallPart) for part in answer.parts):
+            return None, usage, "the answer calls tools"
+        return text, usage, ""

@@ -31,14 +31,13 @@ class Spent:
         self.turns = self.tool_calls = 0
         self.active_s = 0.0
 
-    def add(self, usage: Usage, cost_usd: float | None, reserved: int) -> None:
+    def add_step(self, reserved: int) -> None:
         """Count one response and the calls reserved with it."""
         self.turns += 1
         self.tool_calls += reserved
-        self.add_beside(usage, cost_usd)
 
-    def add_beside(self, usage: Usage, cost_usd: float | None) -> None:
-        """Count a request that is no step: its tokens and its money."""
+    def add(self, usage: Usage, cost_usd: float | None) -> None:
+        """Count the tokens and the money of a request, also of one that is no step."""
         self.tokens += usage.input_tokens + usage.output_tokens
         self.cost_usd = add_cost(self.cost_usd, cost_usd)
 

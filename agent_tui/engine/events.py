@@ -275,6 +275,7 @@ class SideRequestEnded:
     usage: Usage
     cost_usd: float | None
     error: str = ""  # why nothing came of it
+    interrupted: bool = False  # by us, while it was awaited
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

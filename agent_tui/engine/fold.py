@@ -95,7 +95,7 @@ class Run:
 
     def add_response(self, body: ResponseEnded) -> None:
         """Count one response."""
-        self.steps += 1
+        self.steps += not body.closing
         self.add_cost(body.usage, body.cost_usd)
 
     def add_cost(self, usage: Usage, cost_usd: float | None) -> None:
@@ -252,7 +252,9 @@ class Fold:
             case ResponseEnded():
                 self.responses[body.step_id] = body.item_id
                 self._reserving = body.reserved_calls > 0  # for the calls proposed with it
-                self.spent.add(body.usage, body.cost_usd, body.reserved_calls)
+                if not body.closing:
+                    self.spent.add_step(body.reserved_calls)
+                self.spent.add(body.usage, body.cost_usd)
                 self.costs.add(body.model or self.model, body.usage, body.cost_usd)
                 if self.run is not None:
                     self.run.add_response(body)
@@ -262,8 +264,8 @@ class Fold:
                 pass
 
     def _count_beside(self, body: SideRequestEnded) -> None:
-        self.was_title_asked = self.was_title_asked or body.role == "title"
-        self.spent.add_beside(body.usage, body.cost_usd)
+        self.was_title_asked |= body.role == "title" and not body.interrupted
+        self.spent.add(body.usage, body.cost_usd)
         self.costs.add(body.model, body.usage, body.cost_usd)
         if self.run is not None and self.is_running:
             self.run.add_cost(body.usage, body.cost_usd)

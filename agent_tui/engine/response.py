@@ -108,9 +108,7 @@ class Responder:
         )
         answer = await call.send(request, self._wake, most=1)
         return (
-            await self._store(answer, call, step_id, run_calls=False)
-            if isinstance(answer, Completed)
-            else None
+            await self._store(answer, call, step_id, closing=True) if isinstance(answer, Completed) else None
         )
 
     def _view(self) -> View:
@@ -191,18 +189,18 @@ class Responder:
         return EndReason.MODEL_REJECTED if error.kind in REJECTED else EndReason.MODEL_UNAVAILABLE
 
     async def _store(
-        self, answer: Completed, call: ModelCall, step_id: str, *, run_calls: bool = True
+        self, answer: Completed, call: ModelCall, step_id: str, *, closing: bool = False
     ) -> Response:
         """Response, usage, calls and reservation, in one transaction (design b.3, d.2)."""
         item = ingest(answer, self._session.item_id("m"), step_id)
         calls = self._prepare(item)
-        left = 0 if not run_calls else budget_of(self._scope).calls_left()
+        left = 0 if closing else budget_of(self._scope).calls_left()
         over = left is not None and len(calls) > left
         reserved = 0 if over else len(calls)
-        why = f"not run: tool budget, {left} left" if run_calls else "not run: no further call is possible"
+        why = "not run: no further call is possible" if closing else f"not run: tool budget, {left} left"
         response = Response(item=item, calls=tuple(calls), over_budget=over)
         parts: list[ResponseItem | Body] = [] if response.is_empty else [item]
-        parts.append(self._ended(item, call, reserved))
+        parts.append(self._ended(item, call, reserved, closing=closing))
         for unit in answer.left_out:  # a bug of ours, never hidden (design a.3)
             parts.append(NoticeRaised(text=f"left out of the request: {unit}", level="error"))
         parts += proposals(step_id, item.calls, calls)
@@ -224,7 +222,9 @@ class Responder:
             for one, part in zip(calls, item.calls, strict=True)
         ]
 
-    def _ended(self, item: ResponseItem, call: ModelCall, reserved: int) -> ResponseEnded:
+    def _ended(
+        self, item: ResponseItem, call: ModelCall, reserved: int, *, closing: bool = False
+    ) -> ResponseEnded:
         return ResponseEnded(
             step_id=item.step_id,
             item_id=item.id,
@@ -235,6 +235,7 @@ class Responder:
             cost_usd=cost_usd(item.usage, self._scope.ports.model.info),
             reserved_calls=reserved,
             interrupted=item.stop is StopReason.INTERRUPTED,
+            closing=closing,
             model=self._scope.ports.model.info.name,
         )
 
@@ -248,7 +249,11 @@ class Responder:
             step_id=step_id,
             parts=(TextPart(text=call.text.rstrip()),),
             origin=ModelOrigin(provider=info.provider, model=info.model, api="chat"),
-            usage=Usage(output_tokens=text_tokens(call.text), estimated=True),
+            usage=Usage(
+                input_tokens=self._scope.meter.tokens(self._view()),
+                output_tokens=text_tokens(call.text),
+                estimated=True,
+            ),
             stop=StopReason.INTERRUPTED,
         )
         await self._session.settle(item, self._ended(item, call, 0), cause=step_id)

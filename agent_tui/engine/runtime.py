@@ -220,9 +220,11 @@ class EngineRuntime:
             if pending:
                 self._stop.interrupt(why, force=True)
                 await asyncio.wait({self._work}, timeout=SHUTDOWN_S)
-        for task in self._asides:
+        for task in (asides := tuple(self._asides)):
             task.cancel()
         await self._ports.toolbox.close()
+        if asides:  # what a title took so far is stored
+            await asyncio.wait(asides, timeout=SHUTDOWN_S)
         await inbox.give_back(self._session, "the session was closed")
         if not await self._session.settle():  # what is still in memory has its last chance here
             text = "the end of this session could not be stored; a resume begins before it"

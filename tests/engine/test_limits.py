@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.engine.commands import Answer, Submit
+from agent_tui.engine.commands import Answer, Interrupt, Submit
 from agent_tui.engine.events import CallStarted, NoticeRaised, QuestionAsked, TurnEnded
 from agent_tui.engine.types import Budgets, EndReason
 from agent_tui.models.base import ModelInfo, TextDelta
@@ -32,6 +32,7 @@ async def test_the_turn_limit_allows_exactly_so_many_requests_and_one_grace_call
     ) as run:
         ended = await run_to_end(run)
     assert (ended.reason, ended.exit_code, ended.text) == (EndReason.BUDGET_TURNS, 3, "so far")
+    assert (ended.steps, run.session.fold.spent.turns) == (3, 3)
     choices = [(request.tool_choice, request.max_output_tokens) for request in run.model.requests]
     assert choices == [("auto", 4000)] * 3 + [("none", 1000)]
     assert run.model.requests[3].view.tools == run.model.requests[2].view.tools
@@ -204,3 +205,15 @@ async def test_without_a_person_a_missing_checkpoint_is_said_and_the_call_runs(t
     assert ended.reason is EndReason.COMPLETED
     assert len(run.toolbox.ran) == 1
     assert [body.text for body in run.bodies(NoticeRaised)] == ["no undo: disk busy"]
+
+
+async def test_a_response_that_was_cut_is_counted_with_what_was_sent_for_it(tmp_path: Path) -> None:
+    async def interrupt() -> None:
+        run.send(Interrupt())
+        await asyncio.Event().wait()
+
+    async with engine(tmp_path, [TextDelta(text="half of it", offset=0), interrupt]) as run:
+        ended = await run_to_end(run)
+    assert ended.reason is EndReason.INTERRUPTED
+    assert ended.usage.estimated and ended.usage.output_tokens > 0
+    assert ended.usage.input_tokens == run.runtime._meter.tokens(run.model.requests[0].view)

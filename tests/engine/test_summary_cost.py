@@ -1,11 +1,14 @@
 """What summaries of compaction cost is counted, and a limit they could pass keeps them from being asked."""
 
+import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
-from agent_tui.engine.commands import Submit
+from agent_tui.engine.commands import Interrupt, Submit
 from agent_tui.engine.events import CompactionEnded, SideRequestEnded, TurnEnded
 from agent_tui.engine.types import Budgets, EndReason
+from agent_tui.models.base import ModelRequest, StreamPart, TextDelta
 from context.items import Usage
 from tests.engine.fakes import Step, engine, text
 from tests.engine.test_compaction import SMALL, Summariser, long_output, steps
@@ -51,3 +54,36 @@ async def test_a_summary_that_could_pass_the_cost_limit_is_not_asked_for(tmp_pat
     ended, model, asked, _ = await play(tmp_path, text(SUMMARY), Budgets(max_cost_usd=0.3))
     assert (ended.reason, model.requests) == (EndReason.COMPLETED, [])
     assert {one.error for one in asked} == {"not asked: budget_cost"}
+
+
+class Endless(Summariser):
+    """Says a word and no more."""
+
+    def __init__(self) -> None:
+        super().__init__(())
+        self.info = replace(self.info, price_input=100.0, price_output=100.0)
+        self.asked = asyncio.Event()
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamPart]:
+        yield TextDelta(text="The person wants ", offset=0)
+        self.asked.set()
+        await asyncio.Event().wait()
+
+
+async def test_a_summary_that_an_interrupt_cuts_short_is_counted_by_estimate(tmp_path: Path) -> None:
+    model = Endless()
+    async with engine(tmp_path, *steps(15), text("done"), info=SMALL) as run:
+        run.runtime._use(replace(run.runtime._ports, summariser=model))
+        run.toolbox.behaviour["exec_command"] = long_output
+        run.send(Submit(text="go"))
+        await model.asked.wait()
+        before = run.session.fold.spent.tokens
+        run.send(Interrupt())
+        ended = await run.wait(TurnEnded)
+        [cut] = run.bodies(SideRequestEnded)
+        assert isinstance(ended, TurnEnded) and isinstance(cut, SideRequestEnded)
+        assert ended.reason is EndReason.INTERRUPTED
+        assert (cut.error, cut.interrupted, cut.usage.estimated) == ("cut short", True, True)
+        assert cut.usage.input_tokens > 500 and cut.usage.output_tokens > 0
+        assert cut.cost_usd is not None and cut.cost_usd > 0.05
+        assert run.session.fold.spent.tokens == before + cut.usage.input_tokens + cut.usage.output_tokens

@@ -135,6 +135,19 @@ async def test_a_second_turn_does_not_ask_again_while_the_title_is_awaited(tmp_p
     assert len(slow.requests) == 1
 
 
+async def test_a_title_that_leaving_cuts_short_is_counted_and_asked_for_again(tmp_path: Path) -> None:
+    async with engine(tmp_path, text("ok")) as run:
+        slow = Slow(text("a name"))
+        run.runtime._use(replace(run.runtime._ports, fast=slow))
+        await first_turn(run)
+        await slow.asked.wait()
+    async with engine(tmp_path, text("ok")) as run:
+        assert run.session.fold.costs.models["fast/small"].usage.input_tokens > 10
+        with_fast(run, text("A name"))
+        await first_turn(run, "more")
+        assert await run.wait(SettingChanged) == SettingChanged(key="title", value="A name")
+
+
 @pytest.mark.parametrize("settings", [{"interactive": False}, {"ephemeral": True}])
 async def test_a_run_that_nobody_comes_back_to_asks_for_none(
     tmp_path: Path, settings: dict[str, bool]
