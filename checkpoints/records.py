@@ -8,6 +8,7 @@ whole is set aside, and what can be read of it goes on in a new one (`checkpoint
 import json
 import sqlite3
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,7 @@ class SessionRecords:
         self.unreadable = 0  # records whose body is no JSON object; skipped by `read`
         self._connection = connection
         self._last = last
+        self._sizes = _sizes(path)
         self._name = f"session store `{path}`" if path else "session store in memory"
 
     @classmethod
@@ -90,6 +92,7 @@ class SessionRecords:
         somebody else has written to the file since it was opened."""
         if not records:
             return self._last
+        self._check_place()
         # One statement is one transaction, and one hop to the thread of the connection.
         rows = ", ".join(["(?, ?, ?, ?)"] * len(records))
         values: list[object] = []
@@ -102,7 +105,18 @@ class SessionRecords:
         except (aiosqlite.Error, OSError, ValueError) as error:  # aiosqlite: ValueError once it is closed
             raise RecordsError(f"{self._name} cannot be written: {error}") from error
         self._last += len(records)
+        self._sizes = _sizes(self.path)
         return self._last
+
+    def _check_place(self) -> None:
+        """SQLite writes on into a file that somebody else removed or cut, and nothing of it is kept."""
+        found = _sizes(self.path)
+        for name, (inode, size) in self._sizes.items():
+            if name not in found or found[name][0] != inode or found[name][1] < size:
+                raise RecordsError(
+                    f"`{name}` was removed or cut by another program while this session is open: "
+                    "nothing more can be kept in it; start a new one"
+                )
 
     async def read(self, after: int = 0) -> AsyncGenerator[Record, None]:
         """Yield every readable record with a `seq` above `after`, in order. Raises RecordsError."""
@@ -121,6 +135,16 @@ class SessionRecords:
     async def close(self) -> None:
         """Close the file; further use raises."""
         await self._connection.close()
+
+
+def _sizes(path: Path | None) -> dict[Path, tuple[int, int]]:
+    """Inode and size of the store and its write-ahead log, which both only grow while it is open."""
+    found = {}
+    for name in (path, path.with_name(f"{path.name}-wal")) if path is not None else ():
+        with suppress(FileNotFoundError):
+            status = name.stat()
+            found[name] = (status.st_ino, status.st_size)
+    return found
 
 
 def parse(seq: int, at: float, kind: str, body: object) -> Record | None:

@@ -1,4 +1,6 @@
+import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,25 @@ async def test_a_second_writer_is_found_out(tmp_path: Path) -> None:
     assert await numbers(other) == [1]
     await one.close()
     await other.close()
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced", "cut", "log removed", "log cut"])
+async def test_a_store_that_somebody_removes_or_cuts_takes_nothing_more(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "s.db"
+    records = await SessionRecords.open(path)
+    for number in range(1, 3000):  # past the point where the log is written back
+        await records.append([record(number)])
+    hit = path.with_name("s.db-wal") if how.startswith("log") else path
+    if how.endswith("cut"):
+        os.truncate(hit, hit.stat().st_size // 2)
+    else:
+        hit.unlink()
+    if how == "replaced":
+        hit.write_bytes(b"x" * (1 << 22))
+    with pytest.raises(RecordsError, match=f"`{hit}` was removed or cut"):
+        await records.append([record(3000)])
+    with suppress(sqlite3.Error):
+        await records.close()
 
 
 async def test_a_store_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
