@@ -1,6 +1,7 @@
 """`read_file`: numbered lines of a text file, or of the stored output of a command."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from tools.types import (
 from tools.versions import Versions
 
 if TYPE_CHECKING:
-    from tools.reading import Page, Source
+    from tools.reading import Page, Piece, Source
 
 _REFERENCE = re.compile(r"out/([a-z]\d+(?:\.\d+)?|history-k\d+)\Z")  # `out/` and a call or an epoch
 _PARAMETERS = {
@@ -33,6 +34,12 @@ _PARAMETERS = {
         "path": {"type": "string", "minLength": 1, "description": "file, or a reference such as out/c3.1"},
         "start_line": {"type": "integer", "minimum": 1, "description": "first line, from 1"},
         "end_line": {"type": "integer", "minimum": 1, "description": "last line, included"},
+        "start_column": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "show only `start_line`, from this character on: for a line that was shown "
+            "without its end",
+        },
     },
     "required": ["path"],
     "additionalProperties": False,
@@ -49,8 +56,13 @@ class ReadFile:
 
     def refuse(self, arguments: Arguments) -> str:
         """Why valid arguments still make no call, or ''."""
-        start, end = arguments.get("start_line", 1), arguments.get("end_line")
-        return "" if end is None or start <= end else f"`end_line` {end} comes before `start_line` {start}"
+        start = arguments.get("start_line", 1)
+        end = arguments.get("end_line", start)
+        if end < start:
+            return f"`end_line` {end} comes before `start_line` {start}"
+        if "start_column" in arguments and end > start:
+            return "`start_column` shows a part of one line; leave `end_line` out"
+        return ""
 
     def assess(self, arguments: Arguments, policy: Policy) -> Assessment:
         """Inside the workspace it just runs; stored output belongs to the session."""
@@ -77,7 +89,8 @@ class ReadFile:
         return await read_in_thread(lambda: self._run(invocation), invocation)
 
     def _run(self, invocation: Invocation) -> Outcome:
-        from tools.reading import ReadError, open_source, page_of, stored_output
+        from tools.output.canvas import Span
+        from tools.reading import ReadError, open_source, page_of, piece_of, stored_output
 
         arguments, policy = invocation.arguments, invocation.policy
         stored = self._stored(arguments["path"])
@@ -86,33 +99,67 @@ class ReadFile:
         if need is not None:
             return refused(need)
         name = arguments["path"] if stored else shown(path, policy)
+        start, column = arguments.get("start_line", 1), arguments.get("start_column")
+        budget = budget_bytes(invocation.max_output_tokens)
+        span = Span(line=start, start=column - 1, size=budget) if column else None
         try:
-            source = stored_output(stored.resolve(), name) if stored else open_source(path, name)
+            source = stored_output(stored.resolve(), name, span) if stored else open_source(path, name, span)
         except ReadError as error:
             return Outcome(status=OutcomeStatus.FAILED, text=str(error))
-        start = arguments.get("start_line", 1)
-        page = page_of(source, start, arguments.get("end_line"), budget_bytes(invocation.max_output_tokens))
+        outcome = (
+            _piece_outcome(name, source, start, piece_of(source, span, budget))
+            if span
+            else _outcome(name, source, page_of(source, start, arguments.get("end_line"), budget))
+        )
         if source.data is not None:
             self._versions.note(path, source.data)
-        return _outcome(name, source, page)
+        return outcome
 
 
 def _outcome(name: str, source: "Source", page: "Page") -> Outcome:
-    facts = [name, _range(page), f"{source.size_bytes:,} bytes", *([source.note] if source.note else [])]
+    from tools.output.canvas import LINE_CAP
+
     notes = []
     if page.cut_lines:
-        notes.append(f"{count(page.cut_lines, 'line')} shown without the end")
+        more = f", the first is line {page.first_cut}" if page.cut_lines > 1 else ""
+        notes.append(
+            f"{count(page.cut_lines, 'line')} shown without the end{more}: go on with start_line "
+            f"{page.first_cut}, start_column {LINE_CAP + 1}"
+        )
     if not page.is_end:
         notes.append(f"the result is full; go on with start_line {page.last + 1}")
-    text = f"[{' · '.join(facts + notes)}]\n{page.text}".rstrip("\n")
     total = page.total
     return Outcome(
         status=OutcomeStatus.SUCCEEDED,
-        text=text,
+        text=f"{_headline(name, _range(page), source, notes)}\n{page.text}".rstrip("\n"),
         data={"first": page.first, "last": page.last, "total": total, "encoding": source.encoding},
         total_bytes=source.size_bytes,
         complete=page.first == 1 and page.last == total and not page.cut_lines,
     )
+
+
+def _piece_outcome(name: str, source: "Source", line: int, piece: "Piece") -> Outcome:
+    end = piece.start + len(piece.text)
+    if piece.is_missing:
+        where = f"there is no line {line:,}"
+    elif not piece.text:
+        where = f"line {line:,} has no character {piece.start + 1:,}"
+    else:
+        where = f"line {line:,}, characters {piece.start + 1:,}-{end:,} of {piece.length:,}"
+    notes = [f"go on with start_line {line}, start_column {end + 1}"] if end < piece.length else []
+    shown_line = f"\n{line}\t{piece.text}" if piece.text else ""
+    return Outcome(
+        status=OutcomeStatus.SUCCEEDED,
+        text=_headline(name, where, source, notes) + shown_line,
+        data={"line": line, "first": piece.start + 1, "last": end, "total": piece.length},
+        total_bytes=source.size_bytes,
+        complete=False,
+    )
+
+
+def _headline(name: str, where: str, source: "Source", notes: Sequence[str]) -> str:
+    size = f"{source.size_bytes:,} bytes"
+    return f"[{' · '.join((name, where, size, *([source.note] if source.note else []), *notes))}]"
 
 
 def _range(page: "Page") -> str:

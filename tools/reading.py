@@ -1,33 +1,46 @@
-"""Numbered lines of files and of stored output, within a bound."""
+"""Numbered lines of files and of stored output, and pieces of long ones, within a bound."""
 
+import codecs
+import errno
 import os
+import re
 import stat
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from tools.file_kind import HEAD_BYTES, image_type, kind_of, looks_binary
-from tools.output.canvas import LINE_CAP, MODEL, Canvas, with_marks_in_words
+from tools.output.canvas import LINE_CAP, MARK, MODEL, Canvas, Span
 from tools.output.cleaner import Cleaner
 from tools.output.decoder import Decoder
 from tools.output.screen import Screen
 from tools.output.size import size_of
 from tools.paths import open_resolved
+from tools.reads import TIMEOUT_S
 from tools.text_file import MAX_BYTES, byte_order_mark, decoded_lines
 
 _CHUNK = 1 << 20
+_MARKED_END = re.compile(f"{MARK}([0-9,]+){MARK}\\Z")
 
 
 class ReadError(Exception):
     """The file cannot be read as text; the text says what would work."""
 
 
+class Row(NamedTuple):
+    """What was kept of a line: its first characters, or those of the wanted span."""
+
+    text: str
+    length: int  # characters of the whole line
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """A file as lines of text."""
 
-    lines: Iterator[str]
+    rows: Iterator[Row]
     size_bytes: int
     encoding: str
     total_lines: int | None  # None: not known before the end is read
@@ -44,11 +57,22 @@ class Page:
     last: int  # 0: nothing shown
     total: int | None
     cut_lines: int  # shown without their end
+    first_cut: int  # number of the first of them
     is_end: bool  # the last line of the file or of the wanted range is in it
 
 
-def open_source(path: Path, name: str) -> Source:
-    """A text file by its resolved path. Raises `ReadError`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """Characters of one line that fit a bound."""
+
+    text: str
+    start: int  # from 0
+    length: int  # of the whole line; 0 with `is_missing`
+    is_missing: bool  # there is no such line
+
+
+def open_source(path: Path, name: str, span: Span | None = None) -> Source:
+    """A text file by its resolved path. Raises `ReadError`; reading it on raises TimeoutError."""
     try:
         fd = open_resolved(path, os.O_RDONLY | os.O_NONBLOCK)
     except OSError as error:
@@ -59,25 +83,36 @@ def open_source(path: Path, name: str) -> Source:
         hint = "; list it with `list_files`" if stat.S_ISDIR(state.st_mode) else ""
         what = "a directory" if stat.S_ISDIR(state.st_mode) else "no regular file"
         raise ReadError(f"`{name}` is {what}{hint}")
-    file = os.fdopen(fd, "rb")
-    if state.st_size > MAX_BYTES:
-        return Source(lines=_streamed(file), size_bytes=state.st_size, encoding="utf-8", total_lines=None)
-    with file:
+    with os.fdopen(fd, "rb") as file:
+        _refuse_binary(os.pread(fd, HEAD_BYTES, 0), state.st_size, name)
+        if state.st_size > MAX_BYTES:
+            rows = _streamed(os.fdopen(os.dup(fd), "rb"), span)
+            return Source(rows=rows, size_bytes=state.st_size, encoding="utf-8", total_lines=None)
         data = file.read()
-    _refuse_binary(data[:HEAD_BYTES], len(data), name)
     encoding, lines = decoded_lines(data)
     is_sound = encoding != "utf-8" or _is_utf8(data)
     note = "" if encoding == "utf-8" else f"encoding {encoding}"
     if not is_sound:
         note = "encoding utf-8; � stands for bytes that are not valid in it"
     return Source(
-        lines=iter(lines),
+        rows=_rows(lines, span),
         size_bytes=len(data),
         encoding=encoding,
         total_lines=len(lines),
         data=data,
         note=note,
     )
+
+
+def _rows(lines: Iterable[str], span: Span | None) -> Iterator[Row]:
+    for number, line in enumerate(lines, 1):
+        start, size = _kept(number, span)
+        yield Row(line[start : start + size], len(line))
+
+
+def _kept(number: int, span: Span | None) -> tuple[int, int]:
+    """Start and size of what is kept of a line."""
+    return (span.start, span.size) if span is not None and span.line == number else (0, LINE_CAP)
 
 
 def _is_utf8(data: bytes) -> bool:
@@ -96,14 +131,42 @@ def _refuse_binary(head: bytes, size: int, name: str) -> None:
         raise ReadError(f"`{name}` is binary: {kind_of(head)}, {size:,} bytes; look at it with a program")
 
 
-def _streamed(file: BinaryIO) -> Iterator[str]:
+def _streamed(file: BinaryIO, span: Span | None) -> Iterator[Row]:
+    """Lines of a large file; of a line that is large itself no more than a chunk is held."""
+    until = time.monotonic() + TIMEOUT_S
+    number, kept, length, last = 1, "", 0, ""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     with file:
-        for line in file:
-            yield line.rstrip(b"\n").removesuffix(b"\r").decode("utf-8", errors="replace")
+        while data := file.readline(_CHUNK):
+            _check_time(until)
+            is_whole = data.endswith(b"\n")
+            text = decoder.decode(data.removesuffix(b"\n"), is_whole)
+            start, size = _kept(number, span)
+            kept += text[max(0, start - length) : max(0, start + size - length)]
+            length, last = length + len(text), text[-1:] or last
+            if is_whole:
+                yield _row(kept, start, length, last)
+                number, kept, length, last = number + 1, "", 0, ""
+    if length:
+        yield Row(kept + decoder.decode(b"", True), length)
 
 
-def stored_output(path: Path, name: str) -> Source:
-    """The spooled output of a command, cleaned as it was for its result. Raises `ReadError`."""
+def _row(kept: str, start: int, length: int, last: str) -> Row:
+    """Without the return before the line feed."""
+    if last != "\r":
+        return Row(kept, length)
+    return Row(kept[:-1] if start + len(kept) == length else kept, length - 1)
+
+
+def _check_time(until: float) -> None:
+    """A read that nobody waits for any more ends by itself."""
+    if time.monotonic() > until:
+        raise TimeoutError
+
+
+def stored_output(path: Path, name: str, span: Span | None = None) -> Source:
+    """The spooled output of a command, cleaned as it was for its result. Raises `ReadError`; reading
+    it on raises TimeoutError."""
     try:
         fd = open_resolved(path, os.O_RDONLY)
     except OSError as error:
@@ -113,20 +176,34 @@ def stored_output(path: Path, name: str) -> Source:
     if looks_binary(head):
         os.close(fd)
         raise ReadError(f"`{name}` is binary output: {kind_of(head)}, {size:,} bytes")
-    return Source(lines=_cleaned(fd), size_bytes=size, encoding="utf-8", total_lines=None)
+    return Source(rows=_cleaned(fd, span), size_bytes=size, encoding="utf-8", total_lines=None)
 
 
-def _cleaned(fd: int) -> Iterator[str]:
-    pending: list[str] = []
+def _cleaned(fd: int, span: Span | None) -> Iterator[Row]:
+    until = time.monotonic() + TIMEOUT_S
+    pending: list[Row] = []
+    number = 0
 
     def emit(reader: int, first: int, text: str) -> None:  # noqa: ARG001 - numbers follow from the order
+        nonlocal number
         if reader == MODEL:
-            pending.extend(with_marks_in_words(text).removesuffix("\n").split("\n"))
+            for line in text.removesuffix("\n").split("\n"):
+                number += 1
+                more = _MARKED_END.search(line)
+                kept = line[: more.start()] if more else line
+                beyond = int(more[1].replace(",", "")) if more else 0
+                pending.append(Row(kept, _kept(number, span)[0] + len(kept) + beyond))
 
-    canvas = Canvas(emit, height=60, beyond_cap=lambda size: None)  # noqa: ARG005 - the line itself says it
+    canvas = Canvas(emit, height=60, beyond_cap=lambda size: None, span=span)  # noqa: ARG005 - the row says it
     decoder, cleaner = Decoder(), Cleaner(canvas, lambda: Screen(80, 24))
-    with os.fdopen(fd, "rb") as file:
-        while data := file.read(_CHUNK):
+    with os.fdopen(fd, "rb", buffering=0) as file:
+        while True:
+            _check_time(until)
+            hole, size = _pass_hole(fd)
+            if hole:
+                cleaner.feed(f"\n… [{hole:,} bytes were not kept]\n")
+            if not (data := file.read(min(size, _CHUNK))):
+                break
             cleaner.feed(decoder.feed(data))
             yield from pending
             pending.clear()
@@ -135,34 +212,64 @@ def _cleaned(fd: int) -> Iterator[str]:
     yield from pending
 
 
+def _pass_hole(fd: int) -> tuple[int, int]:
+    """Go on behind what was given back to the file system; the bytes of that, and those up to the next
+    such place."""
+    at = os.lseek(fd, 0, os.SEEK_CUR)
+    try:
+        data = os.lseek(fd, at, os.SEEK_DATA)
+        end = os.lseek(fd, data, os.SEEK_HOLE)
+    except OSError as error:
+        if error.errno not in (errno.ENXIO, errno.EINVAL):  # the end, or a file system without holes
+            raise
+        return 0, _CHUNK
+    os.lseek(fd, data, os.SEEK_SET)
+    return data - at, end - data
+
+
 def page_of(source: Source, start_line: int, end_line: int | None, budget: int) -> Page:
     """Lines from `start_line` to `end_line`, as many as fit `budget` bytes."""
     shown: list[str] = []
-    number = last = cut = 0
+    number = last = cut = first_cut = 0
     is_full = False
-    for text in source.lines:
+    for row in source.rows:
         number += 1
         if number < start_line:
             continue
         if end_line is not None and number > end_line:
             break
-        line = f"{number}\t{_capped(text)}\n"
+        line = f"{number}\t{_told(row)}\n"
         budget -= size_of(line)
         if budget < 0 and shown:
             is_full = True
             break
-        cut += len(text) > LINE_CAP
+        if row.length > LINE_CAP:
+            cut, first_cut = cut + 1, first_cut or number
         shown.append(line)
         last = number
     reached = not is_full and (end_line is None or number <= end_line)
     total = source.total_lines if source.total_lines is not None else (number if reached else None)
     return Page(
-        text="".join(shown), first=start_line, last=last, total=total, cut_lines=cut, is_end=not is_full
+        text="".join(shown),
+        first=start_line,
+        last=last,
+        total=total,
+        cut_lines=cut,
+        first_cut=first_cut,
+        is_end=not is_full,
     )
 
 
-def _capped(text: str) -> str:
-    text = text.replace("\0", "␀")
-    if len(text) <= LINE_CAP:
-        return text
-    return f"{text[:LINE_CAP]} … [{len(text) - LINE_CAP:,} more characters]"
+def _told(row: Row) -> str:
+    text = row.text.replace("\0", "␀")
+    return text if row.length <= LINE_CAP else f"{text} … [{row.length - LINE_CAP:,} more characters]"
+
+
+def piece_of(source: Source, span: Span, budget: int) -> Piece:
+    """The characters of the span, as many as fit `budget` bytes."""
+    for number, row in enumerate(source.rows, 1):
+        if number == span.line:
+            data = row.text.encode("utf-8", errors="surrogatepass")[:budget]
+            text = data.decode("utf-8", errors="ignore").replace("\0", "␀")
+            return Piece(text=text, start=span.start, length=row.length, is_missing=False)
+    return Piece(text="", start=span.start, length=0, is_missing=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from agent_tui.engine.events import CallEnded, CallProposed
 from context.facts import CallFact, CallKind, PathChange
-from tools.types import OutcomeStatus
+from tools.types import Outcome, OutcomeStatus
 
 _KINDS: Mapping[str, CallKind] = {
     "read_file": "read",
@@ -46,9 +46,9 @@ def fact_of(ended: CallEnded, proposed: CallProposed, step: int, checks: Collect
     """The fact of one ended call; `checks` are commands that count as checks beyond the usual ones."""
     arguments = _arguments(proposed.arguments)
     outcome = ended.outcome
-    kind = _KINDS.get(ended.tool, "other")
+    kind = _kind(ended.tool, arguments)
     target = _target(kind, arguments) or proposed.shown or ended.tool
-    first, last = _lines(kind, arguments)
+    first, last = _lines(kind, arguments, outcome)
     failed = outcome.status is not OutcomeStatus.SUCCEEDED or outcome.exit_code not in (None, 0)
     return CallFact(
         call_id=ended.call_id,
@@ -108,8 +108,19 @@ def _target(kind: CallKind, arguments: Mapping[str, Any]) -> str:
     return next((str(value) for value in found if value), "")
 
 
-def _lines(kind: CallKind, arguments: Mapping[str, Any]) -> tuple[int | None, int | None]:
+def _kind(tool: str, arguments: Mapping[str, Any]) -> CallKind:
+    """A piece of a long line is no range of lines: no other read stands for it, and it for none."""
+    if tool == "read_file" and "start_column" in arguments:
+        return "other"
+    return _KINDS.get(tool, "other")
+
+
+def _lines(kind: CallKind, arguments: Mapping[str, Any], outcome: Outcome) -> tuple[int | None, int | None]:
+    """First and last line of a read; the end of what was shown where that is less than was wanted."""
     if kind != "read":
         return None, None
     first, last = arguments.get("start_line"), arguments.get("end_line")
+    shown, total = outcome.data.get("last"), outcome.data.get("total")
+    if last is None and isinstance(shown, int) and shown != total:
+        last = shown
     return (first if isinstance(first, int) else None, last if isinstance(last, int) else None)

@@ -39,6 +39,28 @@ def test_a_read_keeps_its_line_range() -> None:
     assert (found.target, found.first_line, found.last_line) == ("a.py", 3, 9)
 
 
+@pytest.mark.parametrize(
+    ("asked", "last", "total", "lines"),
+    [
+        ('{"path": "a.py"}', 500, 9_000, (None, 500)),
+        ('{"path": "a.py"}', 500, None, (None, 500)),
+        ('{"path": "a.py"}', 9_000, 9_000, (None, None)),
+        ('{"path": "a.py", "start_line": 400}', 500, 9_000, (400, 500)),
+    ],
+)
+def test_a_read_that_was_full_stands_for_what_it_showed(
+    asked: str, last: int, total: int | None, lines: tuple[int | None, int | None]
+) -> None:
+    data = {"first": 1, "last": last, "total": total}
+    found = fact("read_file", asked, Outcome(status=OutcomeStatus.SUCCEEDED, text="x", data=data))
+    assert (found.first_line, found.last_line) == lines
+
+
+def test_a_piece_of_a_line_is_no_range_of_lines() -> None:
+    asked = '{"path": "a.py", "start_line": 3, "start_column": 2001}'
+    assert fact("read_file", asked, Outcome(status=OutcomeStatus.SUCCEEDED, text="x")).kind == "other"
+
+
 def test_keys_ignore_the_order_of_arguments_but_not_their_spaces() -> None:
     assert call_key("t", {"a": 1, "b": 2}) == call_key("t", {"b": 2, "a": 1})
     assert call_key("t", {"cmd": "a b"}) != call_key("t", {"cmd": "a  b"})

@@ -2,6 +2,7 @@
 
 import base64
 import os
+import re
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -43,11 +44,78 @@ async def test_a_full_result_says_where_to_go_on(room: Room) -> None:
     assert f"\n{last + 1}\tline {last + 1}\n" in following.text
 
 
-async def test_long_lines_are_cut_with_a_count(room: Room) -> None:
-    room.write("min.js", "x" * 5_000 + "\nshort\n")
+async def test_long_lines_are_cut_with_a_count_and_the_way_to_the_rest(room: Room) -> None:
+    room.write("min.js", "x" * 5_000 + "\nshort\n" + "y" * 2_001)
     outcome = await room.call("read_file", path="min.js")
     assert "… [3,000 more characters]\n2\tshort" in outcome.text
-    assert "1 line shown without the end" in outcome.text
+    assert (
+        "2 lines shown without the end, the first is line 1: go on with start_line 1, start_column 2001"
+        in (outcome.text)
+    )
+    rest = await room.call("read_file", path="min.js", start_line=1, start_column=2_001)
+    head, _, text = rest.text.partition("\n")
+    assert head == "[min.js · line 1, characters 2,001-5,000 of 5,000 · 7,008 bytes]"
+    assert text == "1\t" + "x" * 3_000
+    assert (await room.call("read_file", path="min.js", start_line=3, start_column=2_001)).text.endswith(
+        "3\ty"
+    )
+
+
+async def pieces(room: Room, path: str, line: int) -> str:
+    """A line read to its end, as the results say how."""
+    text, column = "", 1
+    while column:
+        outcome = await room.call("read_file", path=path, start_line=line, start_column=column)
+        head, _, shown = outcome.text.partition("\n")
+        assert outcome.data["total"] and not outcome.complete
+        text += shown.removeprefix(f"{line}\t")
+        following = re.search(rf"go on with start_line {line}, start_column (\d+)", head)
+        column = int(following[1]) if following else 0
+    return text
+
+
+LONG = "".join(f"{number}→" for number in range(3_000))
+
+
+@pytest.mark.parametrize("padding", [0, 33 * 2**20])  # a large file is not held in memory
+@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
+async def test_every_character_of_a_long_line_can_be_read(room: Room, end: str, padding: int) -> None:
+    room.tokens = 800
+    room.write("f", "first\n" + LONG + end + ("\n" * padding if end else ""))
+    assert await pieces(room, "f", 2) == LONG
+
+
+@pytest.mark.parametrize("after", ["", "\n", "\nend\n" * 200], ids=["open", "last", "followed"])
+@pytest.mark.parametrize("before", ["", "one\n", f"{'-' * 99}\n" * 12_000], ids=["first", "second", "late"])
+async def test_every_character_of_stored_output_can_be_read(room: Room, before: str, after: str) -> None:
+    room.tokens = 2_000
+    stored = room.artifacts / "c9.1.out"
+    stored.write_bytes(f"{before}\x1b[31m{'z' * 6_000}\r{LONG}{after}".encode())
+    assert await pieces(room, "out/c9.1", before.count("\n") + 1) == LONG
+
+
+async def test_a_column_beyond_the_end_of_a_line_is_told(room: Room) -> None:
+    room.write("f", "ab\n")
+    past = await room.call("read_file", path="f", start_column=3)
+    assert past.text == "[f · line 1 has no character 3 · 3 bytes]"
+    past = await room.call("read_file", path="f", start_line=2, start_column=1)
+    assert past.text == "[f · there is no line 2 · 3 bytes]"
+    assert "leave `end_line` out" in room.check("read_file", path="f", start_column=3, end_line=2)
+
+
+async def test_what_was_not_kept_of_stored_output_is_told_where_it_was(room: Room) -> None:
+    with (room.artifacts / "c9.1.out").open("wb") as file:
+        file.write(b"a" * 8191 + b"\n")
+        file.seek(2**33)
+        file.write(b"after\n")
+    outcome = await room.call("read_file", path="out/c9.1")
+    assert outcome.text.endswith("\n3\t… [8,589,926,400 bytes were not kept]\n4\tafter"), outcome.text[-100:]
+
+
+async def test_a_large_binary_is_refused_like_a_small_one(room: Room) -> None:
+    with (room.workspace / "sparse").open("wb") as file:
+        file.truncate(2**40)
+    assert "is binary" in (await room.call("read_file", path="sparse")).text
 
 
 @pytest.mark.parametrize(

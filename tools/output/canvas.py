@@ -8,6 +8,7 @@ the text that readers put into words (`with_marks_in_words`).
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 LINE_CAP = 2_000  # characters kept of a line (design f.6)
@@ -15,6 +16,15 @@ MARK = "\x1d"  # around the count of what a line has beyond that; cleaned text h
 _MARKED = re.compile(f"{MARK}([0-9,]+){MARK}")
 MODEL, PERSON = 0, 1  # the two readers: each is given every line once
 Emit = Callable[[int, int, str], None]  # reader; number of the first line, from 1; text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Characters of one line that are kept in place of its first `LINE_CAP`."""
+
+    line: int  # from 1
+    start: int  # from 0
+    size: int
 
 
 class Given:
@@ -29,38 +39,57 @@ class Given:
 
 
 class Line:
-    """One line: its first `LINE_CAP` characters, and how much came after them."""
+    """One line: `cap` characters of it from `start` on, and how much came after them."""
 
-    __slots__ = ("beyond_bytes", "beyond_told", "given", "length", "text")
+    __slots__ = ("beyond_bytes", "beyond_told", "cap", "given", "length", "start", "text")
 
-    def __init__(self) -> None:
+    def __init__(self, start: int = 0, cap: int = LINE_CAP) -> None:
+        self.start = start
+        self.cap = cap
         self.text = ""
-        self.length = 0  # characters, those beyond the cap included
+        self.length = 0  # characters, those that are not kept included
         self.beyond_bytes = 0
         self.beyond_told = 0
         self.given: list[Given | None] = [None, None]
 
     def write(self, column: int, text: str) -> None:
         """Put text at a column, over what stands there."""
-        room = LINE_CAP - column
-        if room > 0:
-            if column == len(self.text):
-                self.text += text[:room]
-            else:
-                left = self.text[:column].ljust(column)
-                self.text = left + text[:room] + self.text[column + len(text) :]
-        end = column + len(text)
-        if end > LINE_CAP and end > self.length:
-            beyond = text[max(0, max(self.length, LINE_CAP) - column) :]
+        at, cut = column - self.start, 0
+        if at < 0:
+            at, cut = 0, -at
+        kept = text[cut : cut + self.cap - at] if at < self.cap else ""
+        if kept and at == len(self.text):
+            self.text += kept
+        elif kept:
+            self.text = self.text[:at].ljust(at) + kept + self.text[at + len(kept) :]
+        end, limit = column + len(text), self.start + self.cap
+        if end > limit and end > self.length:
+            beyond = text[max(0, max(self.length, limit) - column) :]
             self.beyond_bytes += len(beyond) if beyond.isascii() else len(beyond.encode("utf-8"))
         self.length = max(self.length, end)
 
     def cut(self, column: int) -> None:
         """Forget everything from a column on."""
-        self.text = self.text[:column]
+        self.text = self.text[: max(0, column - self.start)]
         self.length = min(self.length, column)
-        if column <= LINE_CAP:
+        if column <= self.start + self.cap:
             self.beyond_bytes = 0
+
+    def blank(self, column: int, count: int) -> None:
+        """Put blanks over what stands there."""
+        self.write(column, " " * max(0, min(count, self.start + len(self.text) - column)))
+
+    def delete(self, column: int, count: int) -> None:
+        """Take characters out; those after them move up."""
+        at = max(0, column - self.start)
+        self.text = self.text[:at] + self.text[at + count :]
+        self.length = max(column, self.length - count)
+
+    def insert(self, column: int, count: int) -> None:
+        """Put blanks before what stands there."""
+        at = max(0, column - self.start)
+        self.text = (self.text[:at] + " " * count + self.text[at:])[: self.cap]
+        self.length = max(self.length, self.start + len(self.text))
 
     def news(self, reader: int, ended: bool) -> str:
         """What a reader has not been given of it; then it counts as given.
@@ -72,8 +101,9 @@ class Line:
             return ""
         self.given[reader] = Given(self.text, self.length, ended)
         new = self._text_after(old, reader)
-        if self.length > LINE_CAP and (old is None or old.length != self.length):
-            new += f"{MARK}{self.length - LINE_CAP:,}{MARK}"
+        beyond = self.length - self.start - self.cap
+        if beyond > 0 and (old is None or old.length != self.length):
+            new += f"{MARK}{beyond:,}{MARK}"
         return new + "\n" if ended else new
 
     def _text_after(self, old: Given | None, reader: int) -> str:
@@ -87,14 +117,25 @@ class Line:
 class Canvas:
     """Takes text and cursor movements, gives lines to `emit` as they become final or are taken."""
 
-    def __init__(self, emit: Emit, *, height: int, beyond_cap: Callable[[int], None]) -> None:
+    def __init__(
+        self, emit: Emit, *, height: int, beyond_cap: Callable[[int], None], span: Span | None = None
+    ) -> None:
         self._emit = emit
         self._beyond_cap = beyond_cap  # told the bytes of a line that were not kept
+        self._span = span
         self.height = height
-        self.lines = [Line()]
         self.first = 1  # number of `lines[0]` in the whole output
+        self.lines: list[Line] = []
+        self._add_line()
         self.row = 0
         self.column = 0
+
+    def _add_line(self) -> None:
+        span = self._span
+        if span is not None and span.line == self.first + len(self.lines):
+            self.lines.append(Line(span.start, span.size))
+        else:
+            self.lines.append(Line())
 
     def write(self, text: str) -> None:
         """Text without any control character, at the cursor."""
@@ -126,7 +167,7 @@ class Canvas:
             end = text.rfind("\n", 0, end)
             if end < 0:
                 return text
-        end = _before_long_line(text, end + 1)
+        end = self._before_span(text, _before_long_line(text, end + 1))
         if end == 0:
             return text
         self._make_final(self.lines[:-1])
@@ -138,12 +179,24 @@ class Canvas:
         self.row = 0
         return text[end:]
 
+    def _before_span(self, text: str, end: int) -> int:
+        """At most `end`, and no further than to the line of the span."""
+        if self._span is None:
+            return end
+        ahead = self._span.line - (self.first + len(self.lines) - 1)
+        if not 0 <= ahead < text.count("\n", 0, end):
+            return end
+        at = 0
+        for _ in range(ahead):
+            at = text.index("\n", at) + 1
+        return at
+
     def new_line(self) -> None:
         """To the first column of the next line."""
         self.column = 0
         self.row += 1
         if self.row == len(self.lines):
-            self.lines.append(Line())
+            self._add_line()
             self.scroll_off(len(self.lines) - self.height)
 
     def scroll_off(self, count: int) -> None:
@@ -175,13 +228,14 @@ class Canvas:
         """Put the cursor somewhere, in lines from the top and columns from 0; clamped."""
         self.row = min(max(row, 0), self.height - 1)
         while self.row >= len(self.lines):
-            self.lines.append(Line())
+            self._add_line()
         self.column = min(max(column, 0), LINE_CAP)
 
     def clear(self) -> None:
         """A cleared screen keeps what stood on it above."""
         self.scroll_off(len(self.lines) - (not self.lines[-1].length))
-        self.lines = [Line()]
+        self.lines = []
+        self._add_line()
         self.row = self.column = 0
 
     def take(self, reader: int) -> None:

@@ -7,7 +7,7 @@ a canvas are merged in the order in which they arrive.
 import re
 from collections.abc import Callable
 
-from tools.output.canvas import LINE_CAP, Canvas
+from tools.output.canvas import Canvas
 from tools.output.screen import Screen
 
 _CONTROLS = "\x07\x08\r\x18\x1a\x1b"  # those that end a sequence included
@@ -22,6 +22,7 @@ _CUT = re.compile(r"\x1b(?:\[[0-?]{0,200}[ -/]{0,8}|[ -/]{0,8})\Z")
 _STRING_START = re.compile(r"\x1b[\]PX^_]")
 _STRING_END = re.compile(r"\x07|\x1b\\|[\x18\x1a]|\x1b(?=[^\\])")
 _MAX_STRING = 1 << 20  # characters of an OSC or DCS before it is taken for an accident
+_MAX_INSERTED = 500  # blanks by one sequence
 _ALTERNATE = {"47", "1047", "1049"}
 
 
@@ -149,7 +150,7 @@ class Cleaner:
         line, column, count = canvas.lines[canvas.row], canvas.column, max(1, numbers[0])
         if final == "K":
             if numbers[0] in (1, 2):
-                line.write(0, " " * min(column + 1, len(line.text)))
+                line.blank(0, column + 1)
             if numbers[0] in (0, 2):
                 line.cut(column if numbers[0] == 0 else 0)
         elif final == "J" and numbers[0] == 0:
@@ -159,13 +160,11 @@ class Cleaner:
         elif final == "J" and numbers[0] >= 2:
             canvas.clear()
         elif final == "P":
-            line.text = line.text[:column] + line.text[column + count :]
-            line.length = max(column, line.length - count)
+            line.delete(column, count)
         elif final == "X":
-            line.write(column, " " * min(count, max(0, len(line.text) - column)))
+            line.blank(column, count)
         elif final == "@":
-            line.text = (line.text[:column] + " " * min(count, 500) + line.text[column:])[:LINE_CAP]
-            line.length = max(line.length, len(line.text))
+            line.insert(column, min(count, _MAX_INSERTED))
 
     def _alternate(self, on: bool) -> None:
         if not on:

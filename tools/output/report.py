@@ -25,7 +25,10 @@ def output_text(taken: "Taken", ref: str) -> str:
             f"read_file `{ref}` with start_line and end_line shows them]\n{listed}…\n{shown.tail}"
         )
     elif shown.omitted_bytes:
-        text += f"\n[{shown.omitted_bytes:,} bytes of overlong lines omitted; all of it: `{ref}`]"
+        text += (
+            f"\n[{shown.omitted_bytes:,} bytes of overlong lines omitted; read_file `{ref}` with start_line "
+            "and start_column shows them]"
+        )
     if taken.screen is not None:
         text += f"\n[screen now]\n{taken.screen}"
     return text.rstrip("\n")
