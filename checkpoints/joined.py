@@ -54,8 +54,7 @@ class Joined:
     def let_go(self) -> None:
         """Close all without saving: what would be saved into is gone."""
         for one in (*self.beside, self.main):
-            one.store.close()
-            one.catalog.close()
+            one.let_go()
 
     def close(self) -> None:
         """Close all."""

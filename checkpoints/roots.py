@@ -5,6 +5,7 @@ import json
 import os
 import secrets
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,6 +77,38 @@ def existing_home(root: Path, state_dir: Path) -> Home | None:
     if (base / key.key).is_dir():
         return Home(directory=base / key.key, root=key.root, below="")
     return None if refusal(key.root) else _outer(base, key.root)
+
+
+class Standing:
+    """The directory that a workspace is, held open so that its number is not given to another one."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._descriptor = -1
+
+    def hold(self) -> None:
+        """Hold what is at the path now; raises OSError."""
+        self.let_go()
+        self._descriptor = os.open(self._home.root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+
+    def is_replaced(self) -> bool:
+        """Whether another directory is at the path since; its checkpoints are then those of the old one
+        as well, also for later sessions and commands. Raises OSError."""
+        held, now = os.fstat(self._descriptor), os.stat(self._home.root)
+        if os.path.samestat(held, now):
+            return False
+        self.hold()
+        link = self._home.directory.with_name(workspace_key(self._home.root).key)
+        if not self._home.below:
+            with suppress(FileExistsError):  # a session of the new one was quicker
+                link.symlink_to(self._home.directory.name)
+        return True
+
+    def let_go(self) -> None:
+        """Hold nothing any more."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = -1
 
 
 def set_aside(directory: Path) -> Path:

@@ -24,7 +24,7 @@ from checkpoints.lock import hold
 from checkpoints.nested import HeadState, enclosing, git_dir_of, head_state
 from checkpoints.objects import Commit
 from checkpoints.paths import touched_paths
-from checkpoints.roots import Home, rules_above
+from checkpoints.roots import Home, Standing, rules_above
 from checkpoints.scan import Scan, Scanner, TooWideError
 from checkpoints.snapshot import Defaults, State, read_state, usual_permissions, write_state
 from checkpoints.states import Pair, Trees, covered_pairs, shown
@@ -84,6 +84,8 @@ class Workspace:
         self.journal = Journal(home.journal)
         self.above = rules_above(home.root)
         self.touched: set[bytes] = set()
+        self.is_replaced = False  # another directory came into its place since it was opened
+        self._standing = Standing(home)
         self.defaults = Defaults()
         self.root = os.fsencode(home.root)
         self._scanner = Scanner(
@@ -104,6 +106,7 @@ class Workspace:
         """Open or make the store and the list, and load the scan cache."""
         self.store.create()
         self.catalog = Catalog(self.home.directory / "catalog.db")
+        self._standing.hold()
         self._scanner.progress = progress
         self._load_defaults()
         last = self.catalog.last(self.session)
@@ -182,6 +185,11 @@ class Workspace:
         """Save what is worth it and let go of files and processes."""
         if self._unsaved:
             self.save()
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Close without saving."""
+        self._standing.let_go()
         self.store.close()
         self.catalog.close()
 
@@ -290,6 +298,7 @@ class Workspace:
         writer = ObjectWriter(self.store)
         before = self._scanner.previous
         try:
+            self.is_replaced = self._standing.is_replaced() or self.is_replaced
             scan = self._scan(writer, deadline=deadline, only=only)
             if before is not None and self._is_same(before, scan):
                 assert self._latest is not None
