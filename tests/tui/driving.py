@@ -1,6 +1,7 @@
 """Drives the app without a terminal: keys in, the screen as text out."""
 
 import asyncio
+import gc
 import unicodedata
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -191,3 +192,5 @@ async def driven(
         it = Driven(app, pilot, engine, clock)
         await it.settle()
         yield it
+    InputParser._parse_extended_key.cache_clear()  # it keeps keys, and these keep their app
+    gc.unfreeze()  # what a long transcript froze is garbage now
