@@ -3,10 +3,10 @@
 import asyncio
 import platform
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,6 +17,7 @@ from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, choose, provider_tab
 from agent_tui.errors import UsageError
 from agent_tui.models.catalog import CatalogError, find_provider, provider_names
 from agent_tui.models.local import find_local_servers
+from agent_tui.scratch import scratch
 from sandbox.errors import SandboxError
 from sandbox.policy import Mode
 from sandbox.probe import probe
@@ -24,7 +25,6 @@ from sandbox.probe import probe
 CONFIGURATION_CODE = 2
 MACHINE_CODE = 5
 RULES_NAME = "rules.toml"
-_GIT_TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +114,7 @@ def _state(settings: Settings | None, environ: Mapping[str, str]) -> Check:
 def state_problem(folder: Path) -> str:
     """Why sessions cannot be kept in a directory; empty when they can. Leaves nothing there."""
     try:
-        with tempfile.TemporaryDirectory(dir=_existing(folder)):
+        with tempfile.TemporaryFile(dir=_existing(folder)):
             return ""
     except OSError as error:
         return f"state directory `{paths.shown(folder)}` cannot be written: {error.strerror}"
@@ -129,11 +129,15 @@ def _existing(path: Path) -> Path:
 def _sandbox(settings: Settings | None, environ: Mapping[str, str]) -> Iterator[Check]:
     folder = settings.state_dir if settings is not None else paths.state_dir(environ)
     try:
-        with tempfile.TemporaryDirectory(prefix="agent-tui-doctor-") as spare:  # `_state` has its own row
-            place = Path(spare) if state_problem(folder) else folder
+        # what is wrong with the state directory has a row of its own
+        with scratch("doctor") if state_problem(folder) else nullcontext(folder) as place:
             result = probe(place, refresh=True, environ=environ)
     except SandboxError as error:  # no place for its own files
         yield Check(name="sandbox", status="failed", detail=str(error).removeprefix("sandbox: "))
+        return
+    except OSError as error:
+        detail = f"no directory for temporary files can be made: {error.strerror}"
+        yield Check(name="sandbox", status="failed", detail=detail)
         return
     if not result.available:
         is_off = settings is not None and settings.text("sandbox") == Mode.OFF
@@ -151,19 +155,19 @@ def _sandbox(settings: Settings | None, environ: Mapping[str, str]) -> Iterator[
 
 
 def _git() -> Check:
-    path = shutil.which("git")
-    if path is None:
-        detail = "`git` is not installed; checkpoints are plain copies then"
-        return Check(name="git", status="warning", detail=detail, fix="apt-get install git")
-    try:
-        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=_GIT_TIMEOUT_S)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return Check(name="git", status="failed", detail=f"`{path}` does not run: {_reason(error)}")
-    return Check(name="git", status="ok", detail=f"{path}, {done.stdout.strip()}")
+    from checkpoints.gitprocess import find_git
 
-
-def _reason(error: OSError | subprocess.TimeoutExpired) -> str:
-    return str(error.strerror) if isinstance(error, OSError) else f"no answer within {_GIT_TIMEOUT_S:.0f} s"
+    path, found = shutil.which("git"), find_git()
+    if found is not None:
+        version = ".".join(map(str, found.version))
+        return Check(name="git", status="ok", detail=f"{found.program}, {version}")
+    what = f"`{path}` does not run or is older than 2.25" if path else "`git` is not installed"
+    return Check(
+        name="git",
+        status="warning",
+        detail=f"{what}; checkpoints are plain copies then, never packed",
+        fix="apt-get install git",
+    )
 
 
 def _checkpoints(settings: Settings) -> Iterator[Check]:

@@ -8,10 +8,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
-Kind = Literal["demo", "ephemeral", "request"]
-KINDS: tuple[Kind, ...] = ("demo", "ephemeral", "request")
+Kind = Literal["demo", "doctor", "ephemeral", "request"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 HALF_MADE_AFTER_S = 3_600.0  # a directory is given its name within a second
 _PREFIX, _NEW, _LOCK = "agent-tui-", "agent-tui-new-", ".in-use"
 

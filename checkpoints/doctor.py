@@ -31,15 +31,7 @@ class Finding:
 
 def examine(workspace: Path, state_dir: Path) -> list[Finding]:
     """What works and what does not; never raises."""
-    found = []
-    if find_git() is None:
-        found.append(
-            Finding(
-                ok=False,
-                detail="`git` is missing or older than 2.25: checkpoints are plain copies, never packed",
-                fix="install git",
-            )
-        )
+    found: list[Finding] = []
     try:
         why = refusal(workspace)
         if why:

@@ -25,6 +25,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.engine",
         "agent_tui.models.base",
         "agent_tui.errors",
+        "agent_tui.safe_text",
         "context",
         "tools.types",
         "checkpoints.types",
@@ -55,7 +56,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "agent_tui.plain": ("agent_tui.plain", *_front),
     "agent_tui.headless": ("agent_tui.headless", *_front),
-    "agent_tui.safe_text": (),  # shared by all front ends
+    "agent_tui.safe_text": (),  # shared by all that show what others wrote, to a person or a model
     "agent_tui.told": (),
     "agent_tui.attachment": (
         "agent_tui.errors",
@@ -145,7 +146,9 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.models.catalog",
         "agent_tui.models.local",
         "agent_tui.errors",
+        "agent_tui.scratch",
         "checkpoints.doctor",
+        "checkpoints.gitprocess",
         "sandbox.errors",
         "sandbox.policy",
         "sandbox.probe",

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -177,6 +178,28 @@ def test_sandbox_runs_a_command_as_the_agent_would(program: Program) -> None:
     ran = program.run("sandbox", "--mode", "read-only", "--", "touch", "other")
     assert ran.code != 0
     assert not (program.workspace / "other").exists()
+
+
+@pytest.mark.parametrize(
+    ("git", "told"),
+    [
+        ("", "`git` is not installed"),
+        ("echo git version 2.20.1", "does not run or is older than 2.25"),
+        ("exit 1", "does not run or is older than 2.25"),
+    ],
+)
+def test_doctor_tells_in_one_row_that_git_is_of_no_use(
+    program: Program, tmp_path: Path, git: str, told: str
+) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    if git:
+        (folder / "git").write_text(f"#!/bin/sh\n{git}\n")
+        (folder / "git").chmod(0o755)
+    checks = json.loads(program.run("doctor", "--json", env={"PATH": str(folder)}).out)["checks"]
+    [row] = [check for check in checks if "git" in check["name"] + check["detail"] + check["fix"]]
+    assert (row["name"], row["status"]) == ("git", "warning")
+    assert told in row["detail"] and "plain copies" in row["detail"]
 
 
 def test_classify_tells_how_approvals_see_a_line(program: Program) -> None:

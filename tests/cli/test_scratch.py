@@ -12,7 +12,7 @@ from agent_tui import scratch as module
 from agent_tui.scratch import scratch, sweep
 from tests.e2e.screen import Screen
 from tests.program import Program
-from tests.waiting import WAIT_S
+from tests.waiting import WAIT_S, until
 
 
 @pytest.fixture
@@ -71,6 +71,23 @@ def test_a_closed_terminal_leaves_nothing(program: Program) -> None:
 def test_a_look_at_a_request_leaves_nothing(program: Program) -> None:
     assert program.run("exec", "-m", "demo/scripted", "hi").code == 0
     assert program.run("debug", "request").code == 0
+    assert left(program) == []
+
+
+def test_what_a_killed_doctor_leaves_goes_with_the_next_start(program: Program, tmp_path: Path) -> None:
+    """It makes a directory only where the sandbox has no other place for its own files."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "bwrap").write_text("#!/bin/sh\nwhile kill -0 $PPID; do sleep 0.1; done\n")
+    (folder / "bwrap").chmod(0o755)
+    nowhere = {"AGENT_TUI_STATE_DIR": "/dev/null/state"}
+    process = program.start("doctor", env={**nowhere, "PATH": f"{folder}:{os.environ['PATH']}"})
+    until(lambda: any(name.startswith("agent-tui-doctor-") for name in left(program)))
+    process.kill()
+    process.communicate()
+    assert left(program) != []
+    ran = program.run("doctor", env=nowhere)
+    assert ran.code == 5 and "cannot be written" in ran.out
     assert left(program) == []
 
 
