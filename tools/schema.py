@@ -11,6 +11,7 @@ from tools.types import Arguments, ToolSpec
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
 
+MAX_ARGUMENT_CHARS = 2 * 2**20  # several times what a model can say at once
 MAX_FAULTS = 5  # named in one answer
 _SURROGATE = re.compile("[\ud800-\udfff]")  # no path, command or file can hold one
 _TYPE_WORDS = {
@@ -35,6 +36,11 @@ class ArgumentCheck:
         spec = self._specs.get(tool)
         if spec is None:
             return _unknown_tool(tool, tuple(self._specs))
+        if len(text) > MAX_ARGUMENT_CHARS:
+            return (
+                f"The arguments of `{tool}` have {len(text):,} characters, at most {MAX_ARGUMENT_CHARS:,} are "
+                "possible; do it in several smaller calls"
+            )
         value = _parse(tool, text)
         if isinstance(value, str):
             return value

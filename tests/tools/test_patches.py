@@ -593,3 +593,25 @@ def test_no_text_makes_the_parser_fail_otherwise_than_by_refusing(text: str) -> 
             parse(whole)
         except PatchError as error:
             assert str(error)
+
+
+def test_a_patch_of_too_many_files_or_characters_is_refused_before_it_is_looked_at(room: Room) -> None:
+    files = "".join(f"*** Add File: d/{number}\n+x\n" for number in range(501))
+    answer = room.check("apply_patch", patch=f"*** Begin Patch\n{files}*** End Patch")
+    assert "changes 501 files, at most 500 are possible at once" in answer
+    answer = room.check(
+        "apply_patch", patch=f"*** Begin Patch\n*** Add File: f\n+{'x' * 2**21}\n*** End Patch"
+    )
+    assert "at most 2,097,152 are possible; do it in several smaller calls" in answer
+
+
+async def test_thousands_of_hunks_find_their_places(room: Room) -> None:
+    lines = [f"line {number} \n" for number in range(20_000)]
+    file = room.write("many.txt", "".join(lines))
+    hunks = "".join(f"@@\n-line {number}\n+new {number}\n" for number in range(0, 20_000, 10))
+    outcome = await room.call(
+        "apply_patch", patch=f"*** Begin Patch\n*** Update File: many.txt\n{hunks}*** End Patch"
+    )
+    assert outcome.status is OutcomeStatus.SUCCEEDED, outcome.text[:300]
+    lines[::10] = [f"new {number}\n" for number in range(0, 20_000, 10)]
+    assert file.read_text() == "".join(lines)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tools.patch.grammar import Hunk, PatchError
-from tools.patch.locate import locate
+from tools.patch.locate import Lines, locate
 from tools.text_file import Line, TextFile
 
 
@@ -20,9 +20,10 @@ class Edit:
 def apply_hunks(file: TextFile, hunks: Sequence[Hunk], path: str) -> TextFile:
     """The new file. Raises `PatchError`; a place is never guessed."""
     edits: list[Edit] = []
+    lines = Lines(file.texts)
     cursor = 0
     for hunk in hunks:
-        start = locate(file.texts, hunk, cursor, path)
+        start = locate(lines, hunk, cursor, path)
         edit = _edit(file, hunk, start, path)
         if any(edit.start < other.end and other.start < edit.end for other in edits):
             raise PatchError(f"`{path}`: the part at patch line {hunk.line} overlaps another one")

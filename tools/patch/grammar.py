@@ -6,6 +6,7 @@ from typing import Literal
 
 BEGIN, END = "*** Begin Patch", "*** End Patch"
 END_OF_FILE = "*** End of File"
+MAX_FILES = 500  # of one patch: each is looked at before the call is judged
 _ADD, _DELETE, _UPDATE, _MOVE = "*** Add File: ", "*** Delete File: ", "*** Update File: ", "*** Move to: "
 _NO_NEWLINE = "\\ No newline at end of file"
 _NUMBERS = re.compile(r"-(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@")
@@ -79,6 +80,11 @@ class _Parser:
             raise self._error(f"there is text after `{END}`", self._at + 1)
         if not self._found:
             raise PatchError(f"the patch names no file; between `{BEGIN}` and `{END}` use `{_UPDATE}path`")
+        if len(self._found) > MAX_FILES:
+            raise PatchError(
+                f"the patch changes {len(self._found):,} files, at most {MAX_FILES} are possible at once; use "
+                "several patches"
+            )
         for section in self._found:
             self._check(section)
         return self._found

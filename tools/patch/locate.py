@@ -25,15 +25,45 @@ _VIEWS: tuple[Callable[[str], str], ...] = (
 )
 
 
-def locate(texts: Sequence[str], hunk: Hunk, cursor: int, path: str) -> int:
+class Lines:
+    """The lines of a file, and where each of them stands in each view; worked out once for all hunks."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
+        self._views: dict[int, tuple[list[str], dict[str, list[int]]]] = {}
+
+    def fitting(self, number: int, hunk: Hunk) -> list[int]:
+        """Where the lines of a hunk stand one after the other in a view."""
+        lines, places = self._view(number)
+        wanted = [_VIEWS[number](line) for line in hunk.old]
+        last = len(lines) - len(wanted)
+        return [
+            start
+            for start in places.get(wanted[0], ())
+            if (start == last if hunk.at_end else start <= last)
+            and lines[start : start + len(wanted)] == wanted
+        ]
+
+    def _view(self, number: int) -> tuple[list[str], dict[str, list[int]]]:
+        if number not in self._views:
+            lines = [_VIEWS[number](text) for text in self.texts]
+            places: dict[str, list[int]] = {}
+            for index, line in enumerate(lines):
+                places.setdefault(line, []).append(index)
+            self._views[number] = lines, places
+        return self._views[number]
+
+
+def locate(lines: Lines, hunk: Hunk, cursor: int, path: str) -> int:
     """Index of the line where the hunk begins. `cursor` is where the hunk before it ended.
 
     Raises `PatchError` when no place or more than one fits.
     """
+    texts = lines.texts
     if not hunk.old:
         return _insertion(texts, hunk, path)
-    for view in _VIEWS:
-        places = _fitting([view(text) for text in texts], [view(line) for line in hunk.old], hunk.at_end)
+    for number in range(len(_VIEWS)):
+        places = lines.fitting(number, hunk)
         if hunk.anchors:
             places = _after_anchors(texts, hunk, places, path)
         if places:
@@ -44,17 +74,6 @@ def locate(texts: Sequence[str], hunk: Hunk, cursor: int, path: str) -> int:
     if hunk.anchors:
         where += f" in the block of `{hunk.anchors[-1]}`"
     raise PatchError(missing(texts, hunk, where))
-
-
-def _fitting(lines: list[str], wanted: list[str], at_end: bool) -> list[int]:
-    last = len(lines) - len(wanted)
-    if last < 0:
-        return []
-    starts = [last] if at_end else range(last + 1)
-    first = wanted[0]
-    return [
-        start for start in starts if lines[start] == first and lines[start : start + len(wanted)] == wanted
-    ]
 
 
 def _only(places: list[int], hunk: Hunk, cursor: int, texts: Sequence[str], path: str) -> int:
