@@ -38,8 +38,8 @@ class ArgumentCheck:
             return _unknown_tool(tool, tuple(self._specs))
         if len(text) > MAX_ARGUMENT_CHARS:
             return (
-                f"The arguments of `{tool}` have {len(text):,} characters, at most {MAX_ARGUMENT_CHARS:,} are "
-                "possible; do it in several smaller calls"
+                f"The arguments of `{tool}` have {len(text):,} characters, at most {MAX_ARGUMENT_CHARS:,} "
+                "are possible; do it in several smaller calls"
             )
         value = _parse(tool, text)
         if isinstance(value, str):

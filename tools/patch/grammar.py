@@ -82,8 +82,8 @@ class _Parser:
             raise PatchError(f"the patch names no file; between `{BEGIN}` and `{END}` use `{_UPDATE}path`")
         if len(self._found) > MAX_FILES:
             raise PatchError(
-                f"the patch changes {len(self._found):,} files, at most {MAX_FILES} are possible at once; use "
-                "several patches"
+                f"the patch changes {len(self._found):,} files, at most {MAX_FILES} are possible at once; "
+                "use several patches"
             )
         for section in self._found:
             self._check(section)
