@@ -21,6 +21,7 @@ from checkpoints.types import (
     Choice,
     FileChange,
     Health,
+    Kept,
     Phase,
     RollbackPlan,
     RollbackResult,
@@ -127,6 +128,9 @@ class WorkspaceCheckpointer:
 
     async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
         return await self._call(functools.partial(self._list, session))
+
+    async def kept(self) -> Kept:
+        return await self._call(_kept)
 
     async def diff(self, older: str, newer: str | None = None, paths: Sequence[str] = ()) -> str:
         return await self._call(functools.partial(self._diff, older, newer, tuple(paths)))
@@ -314,6 +318,11 @@ class WorkspaceCheckpointer:
         words = list(self._remarks)
         if self._git is None:
             words.append("`git` is not installed or too old: checkpoints are plain copies")
+        if core.main.is_replaced:
+            words.append(
+                f"another directory was put in the place of `{self._root}`; its files count as made by "
+                "others, those of the old one can be rolled back to"
+            )
         others = self._presence.others() if self._presence else []
         if others:
             words.append(f"session {', '.join(others)} is open here too: its changes count as made by others")
@@ -321,6 +330,8 @@ class WorkspaceCheckpointer:
 
     def _take(self, cause: Cause, core: "Joined") -> Checkpoint:
         recorded = core.record(cause)
+        if core.main.is_replaced:
+            self._health = self._settled_health(core)
         if cause.phase is Phase.TURN_END and self._upkeep is not None:
             self._upkeep.schedule()
         return replace(recorded.row.checkpoint(), changes=recorded.changes)
@@ -347,3 +358,10 @@ class WorkspaceCheckpointer:
             self._upkeep.finish(_CLOSING_BUDGET_S)
         if self._presence is not None:
             self._presence.close()
+
+
+def _kept(core: "Joined") -> Kept:
+    from checkpoints.retention import Keep, kept_bytes
+
+    size = sum(kept_bytes(one.store, one.catalog) for one in (core.main, *core.beside))
+    return Kept(size_bytes=size, days=Keep().days)

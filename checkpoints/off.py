@@ -11,6 +11,7 @@ from checkpoints.types import (
     Choice,
     FileChange,
     Health,
+    Kept,
     RollbackPlan,
     RollbackResult,
 )
@@ -33,6 +34,9 @@ class NoCheckpointer:
 
     async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
         return ()
+
+    async def kept(self) -> Kept:
+        raise _off()
 
     async def diff(self, older: str, newer: str | None = None, paths: Sequence[str] = ()) -> str:
         raise _off()

@@ -93,6 +93,14 @@ class Health:
     total_files: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What the checkpoints of a workspace take, and for how long they are kept."""
+
+    size_bytes: int  # on disk
+    days: float  # after the newest of a session
+
+
 Action = Literal["write", "delete", "mode", "link", "mkdir", "rmdir"]
 Choice = Literal["keep", "take", "merge"]
 

@@ -142,8 +142,9 @@ class Subject(StrEnum):
     """What can be inspected; the data is the JSON-ready form of the type named."""
 
     CHECKPOINTS = "checkpoints"  # list of checkpoints.types.Checkpoint, newest first
+    KEPT = "kept"  # checkpoints.types.Kept; may take a while
     ROLLBACK_PLAN = "rollback_plan"  # checkpoints.types.RollbackPlan; args id, paths (one a line)
-    DIFF = "diff"  # unified diff text; args: call=ID | turn=1 | session=1 | checkpoint=ID
+    DIFF = "diff"  # unified diff text; args: call=ID | turn=1 | session=1 | checkpoint=ID and until=ID
     # List of objects: `bootstrap._session_list`. With args remove=ID, or rename=ID and title=TEXT, does that
     # first, for sessions that no process has open.
     SESSIONS = "sessions"

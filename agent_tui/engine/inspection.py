@@ -41,7 +41,7 @@ async def _diff(scope: Scope, args: Mapping[str, str]) -> str:
     """Between a checkpoint and the one that ends what was asked for, or the workspace now."""
     checkpointer = scope.ports.checkpointer
     if args.get("checkpoint"):
-        return await checkpointer.diff(args["checkpoint"])
+        return await checkpointer.diff(args["checkpoint"], args.get("until"))
     taken = sorted(await checkpointer.list(scope.session.id), key=lambda one: one.seq)
     if args.get("call"):
         older, newer = _of_call(taken, args["call"])
@@ -67,6 +67,10 @@ def _of_call(taken: Sequence[Checkpoint], call_id: str) -> tuple[str, str | None
 
 async def _checkpoints(scope: Scope, args: Mapping[str, str]) -> Any:
     return [encode(one) for one in await scope.ports.checkpointer.list(args.get("session"))]
+
+
+async def _kept(scope: Scope, _: Mapping[str, str]) -> Any:
+    return encode(await scope.ports.checkpointer.kept())
 
 
 async def _plan(scope: Scope, args: Mapping[str, str]) -> Any:
@@ -168,6 +172,7 @@ async def _settings(scope: Scope, _: Mapping[str, str]) -> dict[str, Any]:
 
 _ANSWERS: Mapping[Subject, Callable[[Scope, Mapping[str, str]], Awaitable[Any]]] = {
     Subject.CHECKPOINTS: _checkpoints,
+    Subject.KEPT: _kept,
     Subject.ROLLBACK_PLAN: _plan,
     Subject.DIFF: _diff,
     Subject.SESSIONS: _sessions,

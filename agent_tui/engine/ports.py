@@ -16,6 +16,7 @@ from checkpoints.types import (
     Choice,
     FileChange,
     Health,
+    Kept,
     RollbackPlan,
     RollbackResult,
 )
@@ -117,6 +118,9 @@ class Checkpointer(Protocol):
 
     async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
         """Newest first."""
+
+    async def kept(self) -> Kept:
+        """What they take on disk, and how long they are kept; a second or more where that is much."""
 
     async def diff(self, older: str, newer: str | None = None, paths: Sequence[str] = ()) -> str:
         """Unified diff between two checkpoints, or one and the workspace."""

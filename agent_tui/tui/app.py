@@ -142,6 +142,7 @@ class AgentApp(App[int], inherit_bindings=False):
         self.attaching = Attaching(self)
         self.outside = Outside(self)
         self.views = Views(self)
+        self.editor.onward = self.views.take_key
         self.fixed = Fixed(self)
         self.sizing = Sizing(self)
         self.acts = Acts(self)
@@ -280,6 +281,7 @@ class AgentApp(App[int], inherit_bindings=False):
             self._welcome.touch()
             self.transcript.changed(self._welcome)
         self.asking.update()
+        self.views.session_changed()
         self.draw_fixed()
         self.notifier.update(self.session, self.clock.wall())
 

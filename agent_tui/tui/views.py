@@ -33,6 +33,15 @@ class Views:
         view = self._app.screen
         return isinstance(view, View) and view.take_key(event)
 
+    def session_changed(self) -> None:
+        """Events of the session were applied."""
+        if len(self._app.screen_stack) > 1:
+            from agent_tui.tui.screens.view import View
+
+            for screen in self._app.screen_stack:
+                if isinstance(screen, View):
+                    screen.session_changed()
+
     def close_all(self) -> None:
         """Back to the session."""
         while len(self._app.screen_stack) > 1:
@@ -126,6 +135,12 @@ class Views:
         from agent_tui.tui.screens.settings import FactsView
 
         self._open(FactsView(self._app, title, subject))
+
+    def output(self, call_id: str, shown: str) -> None:
+        """All that a call printed."""
+        from agent_tui.tui.screens.output import OutputView
+
+        self._open(OutputView(self._app, call_id, shown))
 
     def grants(self) -> None:
         """`/approvals`."""

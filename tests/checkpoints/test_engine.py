@@ -1,6 +1,7 @@
 """The checkpointer as the engine sees it: asynchronous, in a thread of its own, never silent."""
 
 import asyncio
+import os
 import shutil
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from checkpoints.catalog import Catalog
 from checkpoints.coverage import Limits
 from checkpoints.engine import WorkspaceCheckpointer, open_checkpointer
 from checkpoints.journal import Step
+from checkpoints.retention import Keep
 from checkpoints.types import Author, Cause, CheckpointError, Phase
 from tests.checkpoints.conftest import OpenSession
 
@@ -87,6 +89,18 @@ async def test_a_list_tells_what_changed_after_each_one_of_a_session(root: Path,
     ]
     await checkpointer.close()
     await other.close()
+
+
+async def test_what_the_checkpoints_take_and_how_long_they_are_kept(root: Path, state_dir: Path) -> None:
+    checkpointer = opened(root, state_dir)
+    await checkpointer.take(cause(Phase.TURN_START))
+    before = await checkpointer.kept()
+    (root / "big").write_bytes(os.urandom(1 << 20))
+    await checkpointer.take(cause(Phase.BEFORE_CALL))
+    after = await checkpointer.kept()
+    assert after.size_bytes - before.size_bytes >= 1 << 20
+    assert after.days == Keep().days
+    await checkpointer.close()
 
 
 async def test_single_paths_go_back_alone(root: Path, state_dir: Path) -> None:

@@ -52,6 +52,28 @@ def test_rewind_previews_goes_back_and_redo_returns(program: Program, model_serv
         screen.leave()
 
 
+def test_rewind_tells_what_others_changed_between_calls(program: Program, model_server: ModelServer) -> None:
+    with mended(program, model_server, {"text": "Nothing to do."}) as screen:
+        (program.workspace / "notes.txt").write_text("mine\n")
+        screen.type("and now?\r")
+        screen.shows("Nothing to do.", "● done", "ready")
+        screen.type("/rewind\r")
+        shown = screen.shows("rewind · go back to before", "external, you or another program", "A notes.txt")
+        order = [shown.index(word) for word in ("› mend the test", "patched", "external,", "› and now?")]
+        assert order == sorted(order)
+        screen.type("q")
+        screen.shows("ready")
+        screen.type("/checkpoints\r")
+        screen.shows("checkpoints · this workspace", "KB · kept 14 days")
+        screen.type("gD")
+        screen.shows("diff · from", "Esc close")
+        screen.type("q")
+        screen.shows("checkpoints · this workspace")
+        screen.type("q")
+        screen.shows("ready")
+        screen.leave()
+
+
 def test_the_diff_of_a_turn_is_shown(program: Program, model_server: ModelServer) -> None:
     with mended(program, model_server) as screen:
         screen.say("/diff")

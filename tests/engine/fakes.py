@@ -30,6 +30,7 @@ from checkpoints.types import (
     Choice,
     FileChange,
     Health,
+    Kept,
     Phase,
     RollbackPlan,
     RollbackResult,
@@ -273,6 +274,9 @@ class FakeCheckpointer:
     ) -> RollbackResult:
         self.rolled_back.append(target)
         return RollbackResult(target=target, undo=f"{session}/undo", changed=(), kept=())
+
+    async def kept(self) -> Kept:
+        return Kept(size_bytes=0, days=14)
 
     async def redo(self, session: str = "") -> RollbackResult:
         return RollbackResult(target=f"{session}/undo", undo=f"{session}/again", changed=(), kept=())

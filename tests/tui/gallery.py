@@ -18,6 +18,7 @@ from checkpoints.types import (
     Conflict,
     FileChange,
     Health,
+    Kept,
     Operation,
     Phase,
     RollbackPlan,
@@ -41,6 +42,7 @@ THREE = (
     FileChange(path="b.py", kind="M", added=2, removed=2),
     FileChange(path="c.py", kind="D", added=0, removed=40),
 )
+MOVED = (FileChange(path="slug.py", kind="R", added=0, removed=0, old_path="slugify.py"),)
 NOTES = (FileChange(path="notes.txt", kind="M", added=3, removed=0, author=Author.EXTERNAL),)
 
 
@@ -414,7 +416,8 @@ def titled() -> list[e.Body]:
 
 
 def checkpoint(seq: int, summary: str, phase: Phase, *changes: FileChange) -> Checkpoint:
-    tool = "exec_command" if phase is Phase.BEFORE_CALL else ""
+    tool = "apply_patch" if summary.startswith("patch") else "exec_command"
+    tool = tool if phase is Phase.BEFORE_CALL else ""
     cause = Cause(phase=phase, session="7f3a", summary=summary, tool=tool)
     return Checkpoint(
         id=f"7f3a/{seq}",
@@ -452,10 +455,15 @@ Q = commands.Subject
 ANSWERS: dict[commands.Subject, Any] = {
     Q.DIFF: DIFF,
     Q.CHECKPOINTS: [
-        encode(checkpoint(18, "", Phase.BEFORE_ROLLBACK, *scenes.CHANGES)),
+        encode(checkpoint(19, "rollback to 7f3a/14", Phase.BEFORE_ROLLBACK)),
+        encode(checkpoint(18, "pytest -q", Phase.BEFORE_CALL, *MOVED)),
         encode(checkpoint(17, "git mv slugify.py slug.py", Phase.BEFORE_CALL)),
-        encode(checkpoint(16, "rename the module", Phase.TURN_START)),
+        encode(checkpoint(16, "now rename the module", Phase.TURN_START, *NOTES)),
+        encode(checkpoint(15, "", Phase.TURN_END, *scenes.CHANGES)),
+        encode(checkpoint(14, "patch 2 files", Phase.BEFORE_CALL)),
+        encode(checkpoint(13, "look at slugify.py and make empty input safe", Phase.TURN_START)),
     ],
+    Q.KEPT: encode(Kept(size_bytes=3_200_000, days=14)),
     Q.ROLLBACK_PLAN: encode(PLAN),
     Q.SESSIONS: [
         SESSION

@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_tui.engine.commands import Subject
@@ -15,7 +17,7 @@ from agent_tui.tui.transcript import changes
 from agent_tui.tui.transcript.card import VERBS
 from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, width_of, with_right
 from agent_tui.tui.transcript.look import Look
-from checkpoints.types import Author, Checkpoint, Phase, RollbackPlan
+from checkpoints.types import Author, Checkpoint, FileChange, Kept, Phase, RollbackPlan
 from context.codec import decode
 
 if TYPE_CHECKING:
@@ -23,32 +25,68 @@ if TYPE_CHECKING:
 
 PLAN_AFTER_S = 0.15  # a row that stays picked for so long is looked at closer
 _SHOWN = (Phase.TURN_START, Phase.BEFORE_CALL, Phase.BEFORE_ROLLBACK)
+_BACK_TO = "rollback to "  # how a checkpoint before a rollback names its target
 
 
-def before_words(checkpoint: Checkpoint) -> str:
-    """What a checkpoint goes back to before, after the word "before"."""
-    cause = checkpoint.cause
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A row: the checkpoint that is gone back to, and what came after it."""
+
+    checkpoint: Checkpoint
+    changed: tuple[FileChange, ...]
+    at: float  # time of the row, UTC seconds
+    following: str = ""  # id of the next checkpoint of its session
+    external: bool = False  # all that came after it is not of a call
+
+    @property
+    def phase(self) -> Phase:
+        """Of the checkpoint."""
+        return self.checkpoint.cause.phase
+
+
+def points(taken: Sequence[Checkpoint], *, external: bool) -> list[Point]:
+    """The rows for checkpoints, oldest first; with `external` also what was changed between calls, and
+    without the calls that changed nothing."""
+    rows: list[Point] = []
+    for index, item in enumerate(taken):
+        following = next((each for each in taken[index + 1 :] if each.session == item.session), None)
+        changed = item.after or (following.changes if following is not None else ())
+        others = bool(changed) and all(each.author is Author.EXTERNAL for each in changed)
+        idle = external and following is not None and (others or not (changed or item.broken))
+        if item.cause.phase in _SHOWN and not (idle and item.cause.phase is Phase.BEFORE_CALL):
+            own = () if others and external else changed
+            rows.append(Point(item, own, item.created_at, following.id if following else ""))
+        if others and external and following is not None:
+            rows.append(Point(item, changed, following.created_at, following.id, external=True))
+    return rows
+
+
+def before_words(point: Point) -> str:
+    """What a row goes back to before, after the word "before"."""
+    cause = point.checkpoint.cause
     summary = one_line(cause.summary)[:200]
+    if point.external:
+        return "the external change"
     if cause.phase is Phase.TURN_START:
         return f'your message "{summary}"' if summary else "your message"
     if cause.phase is Phase.BEFORE_ROLLBACK:
-        return "a rollback"
+        return summary or "a rollback"
     if cause.tool == "apply_patch":
         return summary or "a patch"
     return f"`{summary}`" if summary else cause.tool or cause.phase.value.replace("_", " ")
 
 
-def clock_of(checkpoint: Checkpoint) -> str:
+def clock_of(at: float) -> str:
     """Local time of day."""
-    return time.strftime("%H:%M", time.localtime(checkpoint.created_at))
+    return time.strftime("%H:%M", time.localtime(at))
 
 
-def changed_after(item: Checkpoint, items: Sequence[Checkpoint]) -> Line:
+def changed_after(point: Point) -> Line:
     """What happened between this checkpoint and the next one of its session."""
+    item = point.checkpoint
     if item.broken:
         return tuple(untrusted(f"! {item.broken}", "attention"))
-    following = next((each for each in items if each.session == item.session and each.seq > item.seq), None)
-    files = item.after or (following.changes if following is not None else ())
+    files = point.changed
     if item.cause.phase is Phase.TURN_START and not files and not item.changes and item.seq > 1:
         return (Span(f"nothing since {item.session}/{item.seq - 1}", "muted"),)
     if item.uncovered and not files:
@@ -62,7 +100,7 @@ def changed_after(item: Checkpoint, items: Sequence[Checkpoint]) -> Line:
     return tuple(spans)
 
 
-class CheckpointsView(ListView[Checkpoint]):
+class CheckpointsView(ListView[Point]):
     """Restore points; of this session (rewind) or of the whole workspace."""
 
     keys_second = "↑ ↓ j k move · / find · Esc close"
@@ -70,7 +108,8 @@ class CheckpointsView(ListView[Checkpoint]):
     def __init__(self, agent: "AgentApp", *, everywhere: bool) -> None:
         super().__init__(agent)
         self._everywhere = everywhere
-        self._all: list[Checkpoint] = []  # oldest first, also those that are no row
+        self._times: dict[str, float] = {}  # of each checkpoint, by id
+        self._kept: Kept | None = None  # what all of them take, once that is known
         self._plan: RollbackPlan | None = None  # of the picked row, once it is known
         if everywhere:
             self.keys_first = "Enter preview · d diff to now · D diff to next · / find · Esc close"
@@ -84,57 +123,87 @@ class CheckpointsView(ListView[Checkpoint]):
             data = await self.agent.link.ask(Subject.CHECKPOINTS, **args)
         except RefusedError as error:
             self.failure, data = str(error), []
-        self._all = [decode(Checkpoint, each) for each in data][::-1]
-        shown = [each for each in self._all if each.cause.phase in _SHOWN]
-        back = (each.cause.phase is Phase.BEFORE_ROLLBACK for each in reversed(shown))
+        taken = [decode(Checkpoint, each) for each in data][::-1]
+        self._times = {each.id: each.created_at for each in taken}
+        shown = points(taken, external=not self._everywhere)
+        back = (each.phase is Phase.BEFORE_ROLLBACK for each in reversed(shown))
         after = next((count for count, is_undo in enumerate(back) if not is_undo), 0)  # `/redo` is for those
         self.set_items(shown, at=len(shown) - 1 - after)
+        if self._everywhere and shown:
+            with suppress(RefusedError):  # the list is what counts
+                self._kept = decode(Kept, await self.agent.link.ask(Subject.KEPT))
+                self.draw_frame()
 
     def title_words(self) -> tuple[str, str]:
-        count = words.count(len(self.items), "point")
         if self._everywhere:
-            return "checkpoints · this workspace", count
+            facts = [f"{len(self.items):,}"]
+            if self._kept is not None:
+                facts += [words.size(self._kept.size_bytes), f"kept {self._kept.days:g} days"]
+            return "checkpoints · this workspace", " · ".join(facts)
+        count = words.count(len(self.items), "point")
         return "rewind · go back to before …", f"{self.agent.session.session_id} · {count}"
 
     def empty(self) -> str:
         return "No checkpoints yet. One is taken before the first change"
 
-    def row(self, item: Checkpoint, look: Look) -> Line:
-        right = clip(changed_after(item, self._all), look.width // 2 - 4, look.glyphs.more)
+    def row(self, item: Point, look: Look) -> Line:
+        found = self._right(item)
+        right = clip(found, look.width // 2 - 4, look.glyphs.more)
         left = self._listed(item) if self._everywhere else self._told(item, look)
         room = look.width - 5 - width_of(right)
         return with_right(clip(left, room, look.glyphs.more), right, look.width - 2)
 
-    def _listed(self, item: Checkpoint) -> list[Span]:
-        room = max(len(each.id) for each in self.items) + 1
-        spans = [*untrusted(f"{item.id:<{room}} ", "muted"), Span(f"{clock_of(item)}  ", "muted")]
-        other = "" if item.session == self.agent.session.session_id else ", other session"
+    def _right(self, item: Point) -> Line:
+        """What came after it; in the rewind list only where that says something about going there."""
+        if self._everywhere or item.changed or item.checkpoint.broken:
+            return changed_after(item)
+        last = self.agent.session.last_rollback
+        undoes_last = last and last.files and last.files.undo == item.checkpoint.id
+        return (Span("undo of an undo: /redo", "muted"),) if undoes_last else ()
+
+    def _listed(self, item: Point) -> list[Span]:
+        room = max(len(each.checkpoint.id) for each in self.items) + 1
+        spans = [
+            *untrusted(f"{item.checkpoint.id:<{room}} ", "muted"),
+            Span(f"{clock_of(item.at)}  ", "muted"),
+        ]
+        other = "" if item.checkpoint.session == self.agent.session.session_id else ", other session"
         return [*spans, *untrusted(f"before {before_words(item)}{other}", strict=True)]
 
-    def _told(self, item: Checkpoint, look: Look) -> list[Span]:
+    def _told(self, item: Point, look: Look) -> list[Span]:
         """As the transcript says it: messages stand out, calls are below them."""
-        cause, when = item.cause, Span(f"{clock_of(item)} ", "muted")
+        cause, when = item.checkpoint.cause, Span(f"{clock_of(item.at)} ", "muted")
+        if item.external:
+            return [when, Span("    external, you or another program", "external")]
         if cause.phase is Phase.TURN_START:
             said = one_line(cause.summary) or "your message"
             return [when, Span(look.glyphs.user + " ", "accent"), *untrusted(said, "strong", strict=True)]
         if cause.phase is Phase.BEFORE_ROLLBACK:
-            return [when, Span("    rolled back; before that: undo of an undo", "text")]
+            return [when, *untrusted(f"    rolled back{self._target_of(cause.summary)}", strict=True)]
         verb = VERBS.get(cause.tool, "called")
         shown = one_line(cause.summary).removeprefix("patch ") or cause.tool
         return [when, Span(f"    {verb:<8} "), *untrusted(shown, strict=True)]
+
+    def _target_of(self, summary: str) -> str:
+        """` to before 13:51`, by the id that the summary of a rollback names."""
+        name = summary.removeprefix(_BACK_TO).partition(",")[0] if summary.startswith(_BACK_TO) else ""
+        if name in self._times:
+            return f" to before {clock_of(self._times[name])}"
+        return f" to {one_line(name)}" if name else ""
 
     def moved(self) -> None:
         self._plan = None
         if self.picked is not None:
             self.set_timer(PLAN_AFTER_S, lambda item=self.picked: self._look_closer(item))
 
-    def _look_closer(self, item: Checkpoint) -> None:
-        if item is self.picked and not item.broken:
+    def _look_closer(self, item: Point) -> None:
+        if item is self.picked and not item.checkpoint.broken:
             self.run_worker(self._fetch_plan(item), exclusive=True, group="plan")
 
-    async def _fetch_plan(self, item: Checkpoint) -> None:
+    async def _fetch_plan(self, item: Point) -> None:
         try:
-            plan = decode(RollbackPlan, await self.agent.link.ask(Subject.ROLLBACK_PLAN, id=item.id))
+            data = await self.agent.link.ask(Subject.ROLLBACK_PLAN, id=item.checkpoint.id)
+            plan = decode(RollbackPlan, data)
         except RefusedError:
             return  # the preview says why
         if item is self.picked:
@@ -145,12 +214,12 @@ class CheckpointsView(ListView[Checkpoint]):
         item = self.picked
         if item is None:
             return []
-        separator = own_words(" · ", look.glyphs)
-        head = f"  before {clock_of(item)} {before_words(item)}{separator}checkpoint {item.id}"
+        separator, broken = own_words(" · ", look.glyphs), item.checkpoint.broken
+        head = f"  before {clock_of(item.at)} {before_words(item)}{separator}checkpoint {item.checkpoint.id}"
         rows = [clip(untrusted(head, strict=True), look.width, look.glyphs.more)]
-        if item.broken:
-            broken = untrusted(f"  ! it cannot be restored: {item.broken}", "attention")
-            return [*rows, clip(broken, look.width, look.glyphs.more)]
+        if broken:
+            words_of = untrusted(f"  ! it cannot be restored: {broken}", "attention")
+            return [*rows, clip(words_of, look.width, look.glyphs.more)]
         files = _planned(self._plan) if self._plan is not None else look.glyphs.more
         rows.append((Span("  files: ", "muted"), Span(files)))
         conversation = self._hidden(item)
@@ -158,15 +227,16 @@ class CheckpointsView(ListView[Checkpoint]):
             rows.append((Span("  conversation: ", "muted"), Span(conversation)))
         return [clip(row, look.width, look.glyphs.more) for row in rows]
 
-    def _count_hidden(self, item: Checkpoint) -> int | None:
-        return self.agent.feed.items_after(item.id, self.agent.transcript.blocks)
+    def _count_hidden(self, item: Point) -> int | None:
+        return self.agent.feed.items_after(item.checkpoint.id, self.agent.transcript.blocks)
 
-    def _hidden(self, item: Checkpoint) -> str:
+    def _hidden(self, item: Point) -> str:
         hidden = self._count_hidden(item)
         if hidden is None:
             return ""
         text = f"{words.count(hidden, 'item')} would be hidden"
-        returns = item.cause.phase is Phase.TURN_START and item.cause.summary
+        cause = item.checkpoint.cause
+        returns = cause.phase is Phase.TURN_START and cause.summary
         return f"{text}, 1 message returns to the editor" if returns else text
 
     def press(self, key: str, character: str) -> bool:
@@ -175,26 +245,26 @@ class CheckpointsView(ListView[Checkpoint]):
         mode = modes.get(character) or modes.get(key)
         if item is None:
             return False
+        name = item.checkpoint.id
         if mode == "conversation" and self._count_hidden(item) == 0:
             self.say("nothing of the conversation came after this point")
         elif mode:
-            self.agent.views.rollback(item.id, mode)
+            self.agent.views.rollback(name, mode)
         elif character == "d":
-            self.agent.views.diff(f"since {item.id}", {"checkpoint": item.id}, before=item.id, after="now")
+            self.agent.views.diff(f"since {name}", {"checkpoint": name}, before=name, after="now")
         elif character == "D" and self._everywhere:
             self._diff_to_next(item)
         else:
             return False
         return True
 
-    def _diff_to_next(self, item: Checkpoint) -> None:
-        call = item.cause.call_id if item.cause.phase is Phase.BEFORE_CALL else ""
-        if call and item.session == self.agent.session.session_id:
-            self.agent.views.diff(
-                f"call {call}", {"call": call, "from": item.id}, before=item.id, after="next"
-            )
+    def _diff_to_next(self, item: Point) -> None:
+        name, following = item.checkpoint.id, item.following
+        if following:
+            args = {"checkpoint": name, "until": following}
+            self.agent.views.diff(f"from {name} to {following}", args, before=name, after=following)
         else:
-            self.say("only a checkpoint before a call of this session has a next one to compare with")
+            self.say("nothing came after this one in its session; d compares it with now")
 
 
 def _planned(plan: RollbackPlan) -> str:

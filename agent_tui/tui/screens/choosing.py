@@ -61,7 +61,7 @@ class SettingsView(ListView[Fact]):
         return True
 
     def _changed(self) -> None:
-        self.set_timer(0.1, lambda: self.run_worker(self.load()))
+        self.run_worker(self.load())  # answered after the change, since commands are obeyed in order
 
 
 class ChoiceView(ListView[str]):

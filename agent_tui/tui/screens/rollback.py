@@ -1,9 +1,10 @@
 """The preview that stands before every rollback and redo: the exact list, conflicts first (3.7)."""
 
-import asyncio
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
+
+from textual.timer import Timer
 
 from agent_tui.engine import commands, events
 from agent_tui.engine.commands import Subject
@@ -46,6 +47,8 @@ class PreviewView(View):
         self._paths = paths
         self._plan: RollbackPlan | None = None
         self._failure = ""
+        self._taken_at = 0.0  # when the target was taken, UTC seconds; 0: not known
+        self._stopping: Timer | None = None  # terminals were asked to end, and the rollback waits
         self._choices: dict[str, str] = {}
         self._at = 0
 
@@ -83,6 +86,9 @@ class PreviewView(View):
                 Subject.ROLLBACK_PLAN, id=self._target, paths="\n".join(self._paths)
             )
             self._plan = decode(RollbackPlan, data)
+            taken = await self.agent.link.ask(Subject.CHECKPOINTS)
+            times = (each["created_at"] for each in taken if each["id"] == self._plan.target)
+            self._taken_at = next(times, 0.0)
         except RefusedError as error:
             self._failure = str(error)
         self.draw()
@@ -90,7 +96,9 @@ class PreviewView(View):
     def title_words(self) -> tuple[str, str]:
         if self._redo_at:
             return f"redo · {_WHAT[self._mode]} · back to {self._redo_at}", ""
-        return f"rollback · {_WHAT[self._mode]} · to {self._target}", ""
+        target = self._plan.target if self._plan is not None else self._target
+        before = time.strftime("before %H:%M · ", time.localtime(self._taken_at)) if self._taken_at else ""
+        return f"rollback · {_WHAT[self._mode]} · to {before}{target}", ""
 
     def content(self, look: Look) -> Sequence[Line]:
         if self._failure:
@@ -169,7 +177,8 @@ class PreviewView(View):
         if self._plan is None:
             return
         if self._live:
-            self.run_worker(self._stop_and_run(), exclusive=True, group="run")
+            if self._stopping is None:
+                self._stop_first()
         else:
             self._send(force=False)
 
@@ -184,15 +193,20 @@ class PreviewView(View):
         self.agent.link.send(body)
         self.agent.views.close_all()
 
-    async def _stop_and_run(self) -> None:
+    def _stop_first(self) -> None:
         for each in self._live:
             self.agent.link.send(commands.TerminalInput(terminal=each.terminal, signal="TERM"))
+        self._stopping = self.set_timer(STOP_WAIT_S, self._gave_up)
         self.say(f"stopping {words.count(len(self._live), 'terminal')} first")
-        for _ in range(round(STOP_WAIT_S / 0.1)):
-            if not self._live:
-                self._run()
-                return
-            await asyncio.sleep(0.1)
+
+    def session_changed(self) -> None:
+        if self._stopping is not None and not self._live:
+            self._stopping.stop()
+            self._stopping = None
+            self._send(force=False)
+
+    def _gave_up(self) -> None:
+        self._stopping = None
         self.say("a terminal does not end; F3 and x stop it")
 
 
@@ -204,6 +218,8 @@ _HEADS = {
     "mkdir": "directory",
     "rmdir": "directory",
 }
+
+_KINDS = {"write": "M", "delete": "D", "mode": "X", "link": "M", "mkdir": "A", "rmdir": "D"}
 
 
 def _operations(operations: Sequence[Operation], look: Look) -> list[Line]:
@@ -224,7 +240,8 @@ def head_of(operation: Operation) -> str:
 
 
 def _operation(operation: Operation) -> list[Span]:
-    spans = untrusted(f"    {operation.path:<18} ", strict=True)
+    kind = "A" if operation.creates else _KINDS[operation.action]
+    spans = untrusted(f"    {kind} {operation.path:<18} ", strict=True)
     return [*spans, *untrusted(one_line(operation.detail), "muted")]
 
 

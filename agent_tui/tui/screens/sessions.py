@@ -189,7 +189,7 @@ class SessionsView(ListView[Entry]):
             return
         if item.get("id") == self.agent.session.session_id:
             self.agent.link.send(Set(key="title", value=title))
-            self.set_timer(0.1, lambda: self.run_worker(self._fetch()))
+            self.run_worker(self._fetch())  # answered after the change: commands are obeyed in order
         else:
             self.run_worker(self._fetch(rename=str(item["id"]), title=title))
 

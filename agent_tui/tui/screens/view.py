@@ -125,6 +125,9 @@ class View(Screen[None]):
         """As in the transcript."""
         return self.agent.look(self.agent.size.width)
 
+    def session_changed(self) -> None:
+        """Events of the session were applied; for views that show or wait for what they say."""
+
     def title_words(self) -> tuple[str, str]:
         """Left and right of the first row."""
         return "", ""

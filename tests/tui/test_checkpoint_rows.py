@@ -1,0 +1,68 @@
+"""The rows of rewind and of the list of checkpoints."""
+
+from pathlib import Path
+
+from agent_tui.engine import commands, events
+from agent_tui.tui.screens.checkpoints import points
+from checkpoints.types import Author, Cause, Checkpoint, FileChange, Phase, RollbackResult
+from tests.tui import gallery
+from tests.tui.driving import driven
+
+MINE = FileChange(path="a.py", kind="M")
+THEIRS = FileChange(path="notes.txt", kind="A", author=Author.EXTERNAL)
+
+
+def taken(*rows: tuple[Phase, tuple[FileChange, ...]]) -> list[Checkpoint]:
+    """Checkpoints with what changed after each."""
+    return [
+        Checkpoint(
+            id=f"s/{seq}", session="s", seq=seq, created_at=float(seq), tree="t", after=after,
+            cause=Cause(phase=phase, session="s"),
+        )
+        for seq, (phase, after) in enumerate(rows, 1)
+    ]  # fmt: skip
+
+
+def test_a_call_that_changed_nothing_is_no_place_to_go_back_to() -> None:
+    found = taken(
+        (Phase.TURN_START, ()), (Phase.BEFORE_CALL, ()), (Phase.BEFORE_CALL, (MINE,)), (Phase.BEFORE_CALL, ())
+    )
+    assert [row.checkpoint.seq for row in points(found, external=True)] == [1, 3, 4], "the newest may yet"
+    assert [row.checkpoint.seq for row in points(found, external=False)] == [1, 2, 3, 4]
+
+
+def test_what_others_changed_between_calls_has_a_row_of_its_own() -> None:
+    found = taken((Phase.BEFORE_CALL, (MINE,)), (Phase.TURN_END, (THEIRS,)), (Phase.TURN_START, ()))
+    rows = points(found, external=True)
+    assert [(row.checkpoint.seq, row.external, row.at) for row in rows] == [
+        (1, False, 1.0),
+        (2, True, 3.0),
+        (3, False, 3.0),
+    ]
+    assert rows[1].changed == (THEIRS,)
+
+
+def test_what_changed_together_with_a_call_stays_with_the_call() -> None:
+    rows = points(taken((Phase.BEFORE_CALL, (MINE, THEIRS)), (Phase.TURN_END, ())), external=True)
+    assert [(row.external, row.changed) for row in rows] == [(False, (MINE, THEIRS))]
+
+
+async def test_each_checkpoint_is_compared_with_the_next_one(tmp_path: Path) -> None:
+    async with driven(tmp_path, on=gallery.Scene().on) as it:
+        await it.type("/checkpoints\r")
+        await it.press("g", "D")
+        asked = commands.Inspect(
+            subject=commands.Subject.DIFF, args={"checkpoint": "7f3a/13", "until": "7f3a/14"}
+        )
+        assert asked in it.engine.sent
+        await it.press("escape", "G", "D")
+        assert "nothing came after this one" in it.screen
+
+
+async def test_the_state_before_the_last_rollback_is_what_a_redo_brings(tmp_path: Path) -> None:
+    files = RollbackResult(target="7f3a/14", undo="7f3a/19", changed=(), kept=())
+    rolled = events.RolledBack(checkpoint_id="7f3a/14", mode="files", files=files)
+    async with driven(tmp_path, [rolled], on=gallery.Scene().on) as it:
+        await it.type("/rewind\r")
+        row = next(row for row in it.screen.split("\n") if "rolled back to before" in row)
+        assert row.endswith("undo of an undo: /redo")
