@@ -30,7 +30,8 @@ class Terminal:
         self.tty.send(line + "\r")
         for text in texts:
             self.tty.until(lambda tty, text=text: text in tty.text[before:])
-        self.tty.settle(0.1)
+        if texts:  # and for the prompt that takes the next line
+            self.tty.until(lambda tty: ">" in tty.lines[tty.cursor[1]] and ">" in tty.text[before:])
 
 
 @pytest.fixture
@@ -135,5 +136,6 @@ def test_it_goes_back_with_a_preview_and_on_in_another_session(
     it.type("/resume", "mend the test", "resume, 1 to 1")
     it.type("1", "agent-tui, plain mode")
     it.type("/rolback", "did you mean /rollback?")
-    it.type("/quit", "agent-tui: session")
+    it.type("/quit")
     assert it.tty.wait() == 0
+    it.says("agent-tui: session")

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import time
 import unicodedata
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -23,6 +24,7 @@ from agent_tui.tui.driver import InputParser, add_keys
 from tests.tui import scenes
 from tests.tui.fake_engine import FakeEngine, Play
 from tests.tui.pictures import rows
+from tests.waiting import WAIT_S
 
 ROUNDS = 3  # looks in a row at which nothing was left to do
 NOW = 1_007.0  # seven seconds after every event of a `FakeEngine`
@@ -55,8 +57,8 @@ class Driven:
 
         The toolkit's own waits look at the processor's time, 20 ms a look, which is most of a test's time.
         """
-        rounds = 0
-        for _ in range(2_000):
+        rounds, end = 0, time.monotonic() + WAIT_S
+        while time.monotonic() < end:
             if self.app._exit:
                 return
             await self.pilot._wait_for_screen()
@@ -69,7 +71,8 @@ class Driven:
 
     async def until(self, text: str) -> None:
         """Wait for what a timer brings to the screen."""
-        for _ in range(500):
+        end = time.monotonic() + WAIT_S
+        while time.monotonic() < end:
             await self.settle()
             if text in self.screen:
                 return
@@ -116,7 +119,8 @@ class Driven:
         assert isinstance(self.app._driver, HeadlessDriver)
         self.app._driver._size = size
         self.app.post_message(toolkit.Resize(size, size))
-        for _ in range(400):  # the toolkit takes several sizes in a row for one
+        end = time.monotonic() + WAIT_S
+        while time.monotonic() < end:  # the toolkit takes several sizes in a row for one
             await self.settle()
             if self.app._resize_event is None and self.app.screen._compositor.size == size:
                 break

@@ -10,9 +10,11 @@ import struct
 import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import pyte
 
+from tests import picture
 from tests.waiting import WAIT_S
 
 
@@ -56,7 +58,7 @@ class Tty:
     @property
     def lines(self) -> list[str]:
         """The rows of the screen, blanks at the right cut off."""
-        return [row.rstrip() for row in self._screen.display]
+        return picture.rows(self._screen)
 
     @property
     def text(self) -> str:
@@ -98,10 +100,16 @@ class Tty:
             os.write(self._fd, b"\x1b[?62;22c")
 
     def until(self, wanted: str | Callable[["Tty"], bool], seconds: float = WAIT_S) -> None:
-        """Wait until a text is on the screen, or a condition holds."""
-        holds = (lambda: wanted in self.text) if isinstance(wanted, str) else (lambda: wanted(self))
+        """Wait until a text is on the screen in a row that was drawn since the last keys or the last change
+        of size, or until a condition holds."""
+        if isinstance(wanted, str):
+            holds = partial(picture.answers, self._screen, wanted)
+        else:
+            holds = partial(wanted, self)
         end = time.monotonic() + seconds
-        while not holds():
+        looked = -1
+        while looked == len(self.data) or not holds():  # a look at a large screen costs more than a wait
+            looked = len(self.data)
             over = not self.pump() or time.monotonic() > end
             if over and not holds():
                 raise AssertionError(f"{wanted!r} did not come; the screen is:\n{self.text}")
@@ -118,9 +126,12 @@ class Tty:
     # --- the person ----------------------------------------------------------------------------
 
     def send(self, text: str | bytes) -> None:
+        """Press keys; what is drawn from now on can be an answer to them."""
+        self._take_in()
         os.write(self._fd, text.encode() if isinstance(text, str) else text)
 
     def paste(self, text: str) -> None:
+        self._take_in()
         data = b"\x1b[200~" + text.encode() + b"\x1b[201~"
         while data:
             _, ready, _ = select.select([], [self._fd], [], 0.05)
@@ -128,9 +139,17 @@ class Tty:
                 data = data[os.write(self._fd, data[:4_096]) :]
             self.pump(0)
 
+    def _take_in(self) -> None:
+        """Read what was drawn so far, and remember that it was."""
+        while select.select([self._fd], [], [], 0)[0] and self.pump(0):
+            pass
+        self._screen.dirty.clear()
+
     def resize(self, columns: int, rows: int) -> None:
+        self._take_in()
         fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self._screen.resize(rows, columns)
+        self._screen.dirty.clear()
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGWINCH)
 

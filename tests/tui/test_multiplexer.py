@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.tui import multiplexer
+from tests.waiting import WAIT_S
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,7 @@ def test_the_real_one_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     try:
         subprocess.run([*command, "set", "-s", "escape-time", "123"], check=True)
         monkeypatch.setenv("TMUX", f"{socket},0,0")
+        monkeypatch.setattr(multiplexer, "WAIT_S", WAIT_S)
         assert asyncio.run(multiplexer.ask()).startswith("123 ")
     finally:
         subprocess.run([*command, "kill-server"], check=True)

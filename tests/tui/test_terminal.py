@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Timer
-from typing import Any
 
 import pytest
 from textual import events
@@ -18,6 +17,7 @@ from textual.drivers._writer_thread import MAX_QUEUED_WRITES
 from agent_tui.tui.driver import PASTE_IDLE_S, InputParser, OutputThread
 from agent_tui.tui.probe import Answers, Probe
 from tests.tui.emulated import Tty
+from tests.waiting import WAIT_S
 
 PLAY = Path(__file__).with_name("play.py")
 OFF = (
@@ -39,18 +39,20 @@ def begin(tmp_path: Path) -> Iterator[Starts]:
     """Starts the interface on a scene and waits for its first picture."""
     opened: list[Tty] = []
 
-    def start(scene: str = "idle", *settings: str, wait_for: str = "ready", **options: Any) -> Tty:
+    def start(
+        scene: str = "idle", *settings: str, wait_for: str = "ready", answers: bool = True, **environ: str
+    ) -> Tty:
         env = {
             key: value
             for key, value in os.environ.items()
             if key not in ("NO_COLOR", "TMUX", "EDITOR", "VISUAL")
         }
-        env |= {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
+        env |= {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **environ}
         tty = Tty(
             [sys.executable, str(PLAY), scene, str(tmp_path), *settings],
             env=env,
             cwd=str(tmp_path),
-            **options,
+            answers=answers,
         )
         opened.append(tty)
         tty.settings_before = tty.line_settings()
@@ -248,7 +250,7 @@ def test_bytes_that_are_no_text_end_nothing(begin: Starts, tmp_path: Path, data:
 
 @pytest.mark.parametrize("pause_s", [0.0, 0.03])
 def test_a_sequence_that_comes_in_pieces_is_one_key(begin: Starts, tmp_path: Path, pause_s: float) -> None:
-    tty = begin("command_runs", wait_for="running 1 call")
+    tty = begin("command_runs", wait_for="running 1 call", ESCDELAY="1000")  # so long may this process stand
     for byte in "\x1b[1;3A":  # Alt+Up, whose first byte alone would interrupt
         tty.send(byte)
         tty.pump(pause_s)
@@ -262,7 +264,8 @@ def test_a_sequence_that_comes_in_pieces_is_one_key(begin: Starts, tmp_path: Pat
 
 def test_hostile_text_sends_nothing_to_the_terminal(begin: Starts) -> None:
     tty = begin("hostile", "theme=dark", wait_for="waiting for you")
-    tty.settle()
+    tty.until("[red]x[/]")
+    tty.until("\\x1b[2J\\x1b]0;owned\\x07")
     ours = tty.data[tty.data.index(b"\x1b[?1049h") :]
     for bad in (
         b"\x1b]0;",
@@ -274,8 +277,6 @@ def test_hostile_text_sends_nothing_to_the_terminal(begin: Starts) -> None:
         b"\x08",
     ):
         assert bad not in ours, bad
-    assert "[red]x[/]" in tty.text
-    assert "\\x1b[2J\\x1b]0;owned\\x07" in tty.text
 
 
 @pytest.mark.parametrize("key", ["\n", "\x1b\r", "\x1b[13;2u", "\x1b[27;2;13~", "\\\r"])
@@ -314,13 +315,13 @@ def test_suspend_and_back_draws_anew(begin: Starts) -> None:
     tty.until("draft more")
     assert len(tty.lines) == 30
     tty.send("\x03")
-    tty.settle()
+    tty.until(lambda tty: "draft more" not in tty.text)
     tty.send("\x04")
     assert tty.wait() == 0
 
 
 def _stopped(tty: Tty) -> bool:
-    end = time.monotonic() + 5
+    end = time.monotonic() + WAIT_S
     while time.monotonic() < end:
         tty.pump()
         pid, status = os.waitpid(tty.pid, os.WNOHANG | os.WUNTRACED)
@@ -344,17 +345,15 @@ def test_the_hardware_cursor_stands_at_the_caret(begin: Starts) -> None:
     tty = begin()
     tty.send("a中😀")
     tty.until("a中😀")
-    tty.settle()
-    assert tty.cursor == (2 + 5, 22)
+    tty.until(lambda tty: tty.cursor == (2 + 5, 22))
     tty.send("\x1b[D\x1b[D")
-    tty.settle()
-    assert tty.cursor == (2 + 1, 22)
+    tty.until(lambda tty: tty.cursor == (2 + 1, 22))
 
 
 def test_one_backspace_removes_one_visible_character(begin: Starts, tmp_path: Path) -> None:
     tty = begin()
     tty.send("x👩\u200d👩\u200d👧e\u0301")
-    tty.settle()
+    tty.until(lambda tty: "x" in tty.lines[22])
     tty.send("\x7f\x7f!ok\r")
     tty.until("You said 4")
     tty.send("\x04")
