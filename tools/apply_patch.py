@@ -1,9 +1,9 @@
 """`apply_patch`: changes files, byte-exact where they are not meant to change, all or none."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from sandbox.policy import Policy
 from tools.command_line.keys import path_key
@@ -29,6 +29,8 @@ from tools.versions import Versions, sha256
 
 if TYPE_CHECKING:
     from tools.patch.plan import Change
+
+T = TypeVar("T")
 
 TIMEOUT_S = 60.0  # writing takes milliseconds; longer is a file system that hangs
 _PARAMETERS = {
@@ -103,32 +105,42 @@ class ApplyPatch:
             return planner.replace(arguments["path"], arguments["old"], arguments["new"], every=every)
         return planner.apply(parse(arguments["patch"]))
 
-    def preview(self, arguments: Arguments, policy: Policy) -> str:
+    async def preview(self, arguments: Arguments, policy: Policy) -> str:
         """The diff of what it would write, or why it would be refused."""
+
+        def work() -> str:
+            return "".join(change.difference(policy).text for change in self._plan(arguments, policy))
+
         try:
-            changes = self._plan(arguments, policy)
+            return await _away(work)
         except PatchError as error:
             return f"this patch would be refused: {error}\n"
-        return "".join(change.difference(policy).text for change in changes)
 
-    def refusal(self, arguments: Arguments, policy: Policy) -> str:
+    async def refusal(self, arguments: Arguments, policy: Policy) -> str:
         """Why it would be refused now, as the model will be told; '' where it fits, and where the reason
         would show something of a file that the model may not read unasked."""
-        if any(reading_need(file, policy) is not None for file in _files(arguments, policy)):
-            return ""
+
+        def work() -> None:
+            if all(reading_need(file, policy) is None for file in _files(arguments, policy)):
+                _check_writable(self._plan(arguments, policy, learn=True), policy)
+
         try:
-            _check_writable(self._plan(arguments, policy, learn=True), policy)
+            await _away(work)
         except PatchError as error:
             return _not_applied(error)
         return ""
 
-    def predict(self, arguments: Arguments, policy: Policy) -> Mapping[str, tuple[str, str]]:
+    async def predict(self, arguments: Arguments, policy: Policy) -> Mapping[str, tuple[str, str]]:
         """Path → hash before and hash intended, '' for no file; empty when it would be refused."""
-        try:
+
+        def work() -> dict[str, tuple[str, str]]:
             changes = self._plan(arguments, policy)
+            return {path: hashes for change in changes for path, hashes in _hashes(change, policy)}
+
+        try:
+            return await _away(work)
         except PatchError:
             return {}
-        return {path: hashes for change in changes for path, hashes in _hashes(change, policy)}
 
     async def run(self, invocation: Invocation, sink: CallSink) -> Outcome:  # noqa: ARG002 - shows nothing
         """Plan and write; a cancellation waits for the write, which takes milliseconds."""
@@ -173,6 +185,14 @@ class ApplyPatch:
             self._versions.forget(change.path)
         else:
             self._versions.note(change.path, change.after.data)
+
+
+async def _away(work: Callable[[], T]) -> T:
+    """Look at files in a thread: large ones take seconds. Raises `PatchError`."""
+    try:
+        return await in_thread(work, abandon=True, timeout_s=TIMEOUT_S)
+    except TimeoutError as error:
+        raise PatchError(f"the file system did not answer within {TIMEOUT_S:g} s") from error
 
 
 def _not_applied(error: PatchError) -> str:

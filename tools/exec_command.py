@@ -127,7 +127,7 @@ class ExecCommand:
             return f"`needs`: `{arguments['needs']}` also takes `needs_path`"
         return _environment_fault(arguments.get("env", {}))
 
-    def refusal(self, arguments: Arguments, policy: Policy) -> str:
+    async def refusal(self, arguments: Arguments, policy: Policy) -> str:
         """Why it would not be run now, or ''."""
         fault = _directory_fault(self._cwd(arguments, policy), policy)
         return f"Not run: {fault}" if fault else ""

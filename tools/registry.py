@@ -49,7 +49,7 @@ class BuiltIn(Tool, Protocol):
 class Refusing(Protocol):
     """A tool that can tell before anybody is asked that a call would come to nothing."""
 
-    def refusal(self, arguments: Arguments, policy: Policy) -> str:
+    async def refusal(self, arguments: Arguments, policy: Policy) -> str:
         """The answer to the call, or '' where it may work. Reads what the model may read, no more."""
 
 
@@ -139,18 +139,18 @@ class Toolbox:
                 text="Interrupted by the user; nothing was changed by this call",
             )
 
-    def predict(self, tool: str, arguments: Arguments, policy: Policy) -> Mapping[str, tuple[str, str]]:
+    async def predict(self, tool: str, arguments: Arguments, policy: Policy) -> Mapping[str, tuple[str, str]]:
         """Hashes before and after of the files that a patch writes."""
-        return self._patch.predict(arguments, policy) if tool == self._patch.spec.name else {}
+        return await self._patch.predict(arguments, policy) if tool == self._patch.spec.name else {}
 
-    def preview(self, tool: str, arguments: Arguments, policy: Policy) -> str:
+    async def preview(self, tool: str, arguments: Arguments, policy: Policy) -> str:
         """Diff of what a patch writes."""
-        return self._patch.preview(arguments, policy) if tool == self._patch.spec.name else ""
+        return await self._patch.preview(arguments, policy) if tool == self._patch.spec.name else ""
 
-    def refusal(self, tool: str, arguments: Arguments, policy: Policy) -> str:
+    async def refusal(self, tool: str, arguments: Arguments, policy: Policy) -> str:
         """Why a call would come to nothing now."""
         made = self._tools[tool]
-        return made.refusal(arguments, policy) if isinstance(made, Refusing) else ""
+        return await made.refusal(arguments, policy) if isinstance(made, Refusing) else ""
 
     def terminals(self) -> Sequence[Mapping[str, Any]]:
         """Live and recently ended ones."""

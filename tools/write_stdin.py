@@ -97,7 +97,7 @@ class WriteStdin:
             read_only=not acts,
         )
 
-    def refusal(self, arguments: Arguments, policy: Policy) -> str:  # noqa: ARG002 - as that of other tools
+    async def refusal(self, arguments: Arguments, policy: Policy) -> str:  # noqa: ARG002 - as that of other tools
         """Why it would come to nothing now, or ''."""
         known = self._terminals.get(arguments["session"]) is not None
         return "" if known else self._unknown(arguments["session"]).text

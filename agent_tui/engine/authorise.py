@@ -43,14 +43,14 @@ async def authorise(scope: Scope, calls: Sequence[Prepared]) -> list[Authorised]
         for call in waiting:
             early = scope.early.pop(call.call_id, None)
             if early is not None:
-                decided[call.call_id] = _settle(scope, call, *early)
+                decided[call.call_id] = await _settle(scope, call, *early)
                 continue
             again = decided.get(call.call_id)
             if again is not None and again.verdict.kind == "ask":  # by `settle`, with what differs
                 verdict = again.verdict
             else:
-                verdict = _judge(scope, call, f"a{scope.session.fold.asked + len(asked) + 1}")
-            if verdict.kind == "ask" and (refused := _refused(scope, call)) is not None:
+                verdict = await _judge(scope, call, f"a{scope.session.fold.asked + len(asked) + 1}")
+            if verdict.kind == "ask" and (refused := await _refused(scope, call)) is not None:
                 decided[call.call_id] = refused
             elif verdict.kind == "ask" and verdict.asked is not None:
                 asked[verdict.asked.approval_id] = (call, verdict.asked)
@@ -58,7 +58,7 @@ async def authorise(scope: Scope, calls: Sequence[Prepared]) -> list[Authorised]
                 decided[call.call_id] = _Decided(call=call, verdict=verdict)
         if asked:
             await _ask(scope, asked, decided)
-        waiting = [one.call for one in decided.values() if _is_stale(scope, one)]
+        waiting = [one.call for one in decided.values() if await _is_stale(scope, one)]
     await _deny(scope, [one for one in decided.values() if one.verdict.kind == "deny"])
     return [
         Authorised(
@@ -71,26 +71,26 @@ async def authorise(scope: Scope, calls: Sequence[Prepared]) -> list[Authorised]
     ]
 
 
-def gated(scope: Scope, call: Prepared) -> GatedCall:
+async def gated(scope: Scope, call: Prepared) -> GatedCall:
     """The call as the gate sees it, with the diff of an edit."""
     diff = ""
     if call.assessment is not None and call.assessment.action == "edit":
-        diff = scope.ports.toolbox.preview(call.tool, call.arguments, scope.ports.gate.policy())
+        diff = await scope.ports.toolbox.preview(call.tool, call.arguments, scope.ports.gate.policy())
     return call.gated(diff)
 
 
-def _judge(scope: Scope, call: Prepared, approval_id: str) -> Verdict:
+async def _judge(scope: Scope, call: Prepared, approval_id: str) -> Verdict:
     """The gate's verdict, or the question that an earlier process put to a person and that still holds."""
-    shown = gated(scope, call)
+    shown = await gated(scope, call)
     for asked in scope.session.fold.approvals.values() if scope.config.interactive else ():
         if asked.call_id == call.call_id and asked.digest == scope.ports.gate.digest(shown):
             return Verdict(kind="ask", asked=asked)
     return scope.ports.gate.judge(shown, approval_id)
 
 
-def _refused(scope: Scope, call: Prepared) -> _Decided | None:
+async def _refused(scope: Scope, call: Prepared) -> _Decided | None:
     """The answer to a call that could not be carried out whatever a person says."""
-    text = scope.ports.toolbox.refusal(call.tool, call.arguments, scope.ports.gate.policy())
+    text = await scope.ports.toolbox.refusal(call.tool, call.arguments, scope.ports.gate.policy())
     if not text:
         return None
     outcome = Outcome(status=OutcomeStatus.INVALID, text=text)
@@ -102,17 +102,18 @@ async def _ask(
 ) -> None:
     answers = await ask_approvals(scope, [question for _, question in asked.values()])
     for approval_id, (call, question) in asked.items():
-        decided[call.call_id] = _settle(scope, call, question, answers[approval_id])
+        decided[call.call_id] = await _settle(scope, call, question, answers[approval_id])
 
 
-def _settle(scope: Scope, call: Prepared, asked: ApprovalAsked, answer: ApprovalDecided) -> _Decided:
+async def _settle(scope: Scope, call: Prepared, asked: ApprovalAsked, answer: ApprovalDecided) -> _Decided:
     if answer.decision is Decision.DENY_AND_PAUSE:
         scope.stop.pause("you denied a call and paused")
     edited = edit(scope, call, answer)
     if edited.answer is not None:
         return _Decided(call=edited, verdict=Verdict(kind="deny", text=edited.answer.text))
-    verdict = scope.ports.gate.settle(gated(scope, edited), asked, answer)
-    digest = scope.ports.gate.digest(gated(scope, edited)) if verdict.kind == "allow" else ""
+    shown = await gated(scope, edited)
+    verdict = scope.ports.gate.settle(shown, asked, answer)
+    digest = scope.ports.gate.digest(shown) if verdict.kind == "allow" else ""
     return _Decided(call=edited, verdict=verdict, digest=digest)
 
 
@@ -135,11 +136,11 @@ def edit(scope: Scope, call: Prepared, answer: ApprovalDecided) -> Prepared:
     return replace(edited, edited=text)
 
 
-def _is_stale(scope: Scope, one: _Decided) -> bool:
+async def _is_stale(scope: Scope, one: _Decided) -> bool:
     """Whether it is to be judged again: asked anew, or what was allowed has changed meanwhile."""
     if one.verdict.kind == "ask":
         return True
-    return bool(one.digest) and scope.ports.gate.digest(gated(scope, one.call)) != one.digest
+    return bool(one.digest) and scope.ports.gate.digest(await gated(scope, one.call)) != one.digest
 
 
 async def _deny(scope: Scope, denied: Sequence[_Decided]) -> None:

@@ -76,13 +76,13 @@ class Toolbox(Protocol):
         """Run to an outcome. Cancelling the task interrupts what the call started (INT, TERM, KILL)
         and still returns an INTERRUPTED outcome; cancelling twice kills at once."""
 
-    def predict(self, tool: str, arguments: Arguments, policy: Policy) -> Mapping[str, tuple[str, str]]:
+    async def predict(self, tool: str, arguments: Arguments, policy: Policy) -> Mapping[str, tuple[str, str]]:
         """For file writes: path → (sha256 before, sha256 intended), '' where absent; else empty."""
 
-    def preview(self, tool: str, arguments: Arguments, policy: Policy) -> str:
+    async def preview(self, tool: str, arguments: Arguments, policy: Policy) -> str:
         """Unified diff of what an edit would write; empty for other tools."""
 
-    def refusal(self, tool: str, arguments: Arguments, policy: Policy) -> str:
+    async def refusal(self, tool: str, arguments: Arguments, policy: Policy) -> str:
         """Why a valid call would come to nothing as things are, so that nobody is asked about it; the
         text is the answer to the model. Empty where it may work, or where saying why would show what
         the model may not read."""
@@ -224,6 +224,11 @@ def _never(error: ModelError) -> bool:  # noqa: ARG001 - the port's shape
     return False
 
 
+def _no_files(ignored: bool) -> Mapping[str, str]:  # noqa: ARG001 - the port's shape
+    """None to be mentioned."""
+    return {}
+
+
 def _none_nested(paths: Sequence[str]) -> Sequence[tuple[str, str]]:  # noqa: ARG001 - the port's shape
     """No instruction file stands beside these paths; else name and text of each."""
     return ()
@@ -258,7 +263,8 @@ class Ports:
     keep_model: Callable[[str], None] | None = None  # as default of later starts; raises AgentError
     rename_session: Callable[[str, str], Awaitable[None]] | None = None  # id, title; raises AgentError
     remove_session: Callable[[str], None] | None = None  # by id, for good; raises AgentError
-    files: Callable[[], Sequence[str]] = tuple  # of the workspace, for mentions; may take a while
+    # Of the workspace, for mentions, with git's word for each; true: also ignored ones. May take a while.
+    files: Callable[[bool], Mapping[str, str]] = _no_files
     models: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]] = _no_models  # as `Subject.MODELS`
     branch: Callable[[], str] = str  # of the person's repository; '' for none
     is_news: Callable[[str], bool] = _always  # whether a notice was not told before on this machine

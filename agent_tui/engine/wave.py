@@ -132,7 +132,7 @@ class Wave:
         checkpoint_id = taken.checkpoint.id if taken.checkpoint else ""
         for one in allowed:
             bodies.append(CallChanged(call_id=one.call.call_id, state=CallState.AUTHORISED))
-            bodies.append(self._started(one, checkpoint_id if is_writer(one.call) else "", 1))
+            bodies.append(await self._started(one, checkpoint_id if is_writer(one.call) else "", 1))
         bodies += self._waits_for_terminals(allowed)
         return await self._scope.session.commit(
             *bodies, cause=f"s{self._step}", when=lambda: not stop.now.is_set()
@@ -149,9 +149,9 @@ class Wave:
             return []
         return [TaskChanged(task_id=fold.task_id, status=TaskStatus.WAITING_TOOL)]
 
-    def _started(self, one: Authorised, checkpoint_id: str, attempt: int) -> CallStarted:
+    async def _started(self, one: Authorised, checkpoint_id: str, attempt: int) -> CallStarted:
         call, scope = one.call, self._scope
-        predicted = scope.ports.toolbox.predict(call.tool, call.arguments, one.policy)
+        predicted = await scope.ports.toolbox.predict(call.tool, call.arguments, one.policy)
         earlier = scope.session.fold.calls[call.call_id].started
         return CallStarted(
             call_id=call.call_id,
@@ -218,7 +218,7 @@ class Wave:
         scope = self._scope
         if ran.outcome.denied_grant is Grant.NONE or scope.stop.now.is_set():
             return ran
-        call = gated(scope, ran.call)
+        call = await gated(scope, ran.call)
         asked = scope.ports.gate.escalate(call, ran.outcome, ran.changes, f"a{scope.session.fold.asked + 1}")
         if asked is None:
             return ran
@@ -239,7 +239,7 @@ class Wave:
             before = await self._snapshots.before([again.call], self._step)
         except StoppedError:
             return first  # what it came to is not stored yet
-        started = self._started(again, first.checkpoint_id, 2)
+        started = await self._started(again, first.checkpoint_id, 2)
         stop = self._scope.stop
         authorised = CallChanged(call_id=again.call.call_id, state=CallState.AUTHORISED)
         parts = (*before.bodies, authorised, started)

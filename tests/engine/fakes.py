@@ -190,15 +190,15 @@ class FakeToolbox:
             return await behaviour(invocation, sink)
         return Outcome(status=OutcomeStatus.SUCCEEDED, text=f"ran {invocation.tool}", exit_code=0)
 
-    def predict(self, tool: str, arguments: Arguments, policy: Policy) -> Mapping[str, tuple[str, str]]:
+    async def predict(self, tool: str, arguments: Arguments, policy: Policy) -> Mapping[str, tuple[str, str]]:
         if tool != "write_file":
             return {}
         return {str(arguments["path"]): (str(arguments.get("before", "")), str(arguments.get("after", "")))}
 
-    def preview(self, tool: str, arguments: Arguments, policy: Policy) -> str:
+    async def preview(self, tool: str, arguments: Arguments, policy: Policy) -> str:
         return "+" + str(arguments.get("path", ""))
 
-    def refusal(self, tool: str, arguments: Arguments, policy: Policy) -> str:
+    async def refusal(self, tool: str, arguments: Arguments, policy: Policy) -> str:
         return str(arguments.get("refused", ""))
 
     def terminals(self) -> Sequence[Mapping[str, Any]]:

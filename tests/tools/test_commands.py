@@ -235,13 +235,13 @@ async def test_a_directory_to_run_in_is_looked_at_before_anybody_is_asked(room: 
     room.write("file", "")
     (room.workspace / "out").symlink_to("/root")
 
-    def refusal(workdir: str) -> str:
-        return room.toolbox.refusal("exec_command", {"cmd": "true", "workdir": workdir}, room.policy)
+    async def refusal(workdir: str) -> str:
+        return await room.toolbox.refusal("exec_command", {"cmd": "true", "workdir": workdir}, room.policy)
 
-    assert refusal(".") == refusal("/usr/bin") == ""
-    assert "`file` is no directory" in refusal("file").replace(f"{room.policy.workspace}/", "")
+    assert await refusal(".") == await refusal("/usr/bin") == ""
+    assert "`file` is no directory" in (await refusal("file")).replace(f"{room.policy.workspace}/", "")
     for hidden in ("/root", "/root/never-there", "out"):
-        told = refusal(hidden)
+        told = await refusal(hidden)
         assert "lies outside the workspace" in told, "not even whether it exists"
         assert (await room.exec("true", workdir=hidden)).text == told
 

@@ -78,7 +78,7 @@ def arguments_of(schema: Any) -> st.SearchStrategy[dict[str, Any]]:
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_any_arguments_are_answered_or_assessed(
+async def test_any_arguments_are_answered_or_assessed(
     toolbox: Toolbox, policy: Policy, data: st.DataObject
 ) -> None:
     spec = data.draw(st.sampled_from(toolbox.schemas()))
@@ -89,9 +89,9 @@ def test_any_arguments_are_answered_or_assessed(
         return
     assessment = toolbox.assess(spec.name, checked, policy)
     assert isinstance(assessment, Assessment)
-    toolbox.refusal(spec.name, checked, policy).encode()
-    toolbox.preview(spec.name, checked, policy).encode()
-    toolbox.predict(spec.name, checked, policy)
+    (await toolbox.refusal(spec.name, checked, policy)).encode()
+    (await toolbox.preview(spec.name, checked, policy)).encode()
+    await toolbox.predict(spec.name, checked, policy)
 
 
 READERS = ("read_file", "list_files", "search_files", "view_image", "write_stdin")

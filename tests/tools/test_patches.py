@@ -186,10 +186,10 @@ async def test_the_nearest_line_is_named_however_long_the_file(room: Room) -> No
     assert "at line 17001 the patch expects" in context
 
 
-def test_the_removal_of_a_link_is_shown_as_one(room: Room) -> None:
+async def test_the_removal_of_a_link_is_shown_as_one(room: Room) -> None:
     (room.workspace / "link").symlink_to("nowhere")
     arguments = room.check("apply_patch", patch=patch("*** Delete File: link"))
-    assert room.toolbox.preview("apply_patch", arguments, room.policy) == "delete link a/link\n"
+    assert await room.toolbox.preview("apply_patch", arguments, room.policy) == "delete link a/link\n"
 
 
 async def test_several_places_in_one_file_go_in_order(room: Room) -> None:
@@ -332,23 +332,25 @@ async def test_a_write_protected_file_stays(room: Room) -> None:
 
 
 async def test_what_would_be_refused_is_known_before_anybody_is_asked(room: Room, tmp_path: Path) -> None:
-    def refusal(**arguments: str) -> str:
-        return room.toolbox.refusal("apply_patch", room.check("apply_patch", **arguments), room.policy)
+    async def refusal(**arguments: str) -> str:
+        return await room.toolbox.refusal("apply_patch", room.check("apply_patch", **arguments), room.policy)
 
     path = room.write("a.txt", "one\ntwo\n")
-    assert refusal(patch=update("a.txt", "@@", "-one", "+ONE")) == ""
-    assert "are not in the file" in refusal(patch=update("a.txt", "@@", "-other", "+ONE"))
-    assert "is not in the file" in refusal(path="a.txt", old="other", new="x")
-    assert "does not exist" in refusal(patch=update("b.txt", "@@", "-one", "+ONE"))
+    assert await refusal(patch=update("a.txt", "@@", "-one", "+ONE")) == ""
+    assert "are not in the file" in await refusal(patch=update("a.txt", "@@", "-other", "+ONE"))
+    assert "is not in the file" in await refusal(path="a.txt", old="other", new="x")
+    assert "does not exist" in await refusal(patch=update("b.txt", "@@", "-one", "+ONE"))
     await room.call("read_file", path="a.txt")
     path.write_text("one\nTWO\n")
-    assert "-two\n+TWO" in refusal(patch=update("a.txt", "@@", "-one", "+ONE"))
-    assert refusal(patch=update("a.txt", "@@", "-one", "+ONE")) == "", "the model has seen the difference"
+    assert "-two\n+TWO" in await refusal(patch=update("a.txt", "@@", "-one", "+ONE"))
+    assert await refusal(patch=update("a.txt", "@@", "-one", "+ONE")) == "", (
+        "the model has seen the difference"
+    )
     outside = tmp_path / "secret.txt"
     outside.write_text("hidden\n")
     room.write(".env", "KEY=hidden\n")
     for name in (str(outside), ".env"):
-        assert refusal(patch=update(name, "@@", "-guess", "+x")) == "", "says nothing of what is in it"
+        assert await refusal(patch=update(name, "@@", "-guess", "+x")) == "", "says nothing of what is in it"
 
 
 async def test_add_move_delete_and_their_receipt(room: Room) -> None:
@@ -381,8 +383,8 @@ async def test_a_file_changed_since_it_was_read_is_refused_once_with_the_differe
     path.write_text("one\ntwo\nTHREE\n")
     wanted = update("a.txt", "@@", "-one", "+ONE")
     arguments = room.check("apply_patch", patch=wanted)
-    assert "would be refused" in room.toolbox.preview("apply_patch", arguments, room.policy)
-    assert room.toolbox.predict("apply_patch", arguments, room.policy) == {}
+    assert "would be refused" in await room.toolbox.preview("apply_patch", arguments, room.policy)
+    assert await room.toolbox.predict("apply_patch", arguments, room.policy) == {}
     text = await refused(room, wanted)
     assert "-three\n+THREE" in text
     await applied(room, wanted)
@@ -423,8 +425,8 @@ async def test_what_is_predicted_is_what_is_written(room: Room) -> None:
     room.write("b.txt", "b\n")
     text = patch("*** Update File: a.txt", "*** Move to: c.txt", "@@", "-a", "+A", "*** Delete File: b.txt")
     arguments = room.check("apply_patch", patch=text)
-    predicted = room.toolbox.predict("apply_patch", arguments, room.policy)
-    preview = room.toolbox.preview("apply_patch", arguments, room.policy)
+    predicted = await room.toolbox.predict("apply_patch", arguments, room.policy)
+    preview = await room.toolbox.preview("apply_patch", arguments, room.policy)
     assert (
         preview
         == "--- a/a.txt\n+++ b/c.txt\n@@ -1 +1 @@\n-a\n+A\n--- a/b.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n"

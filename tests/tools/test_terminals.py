@@ -78,9 +78,9 @@ async def test_nobody_is_asked_about_typing_where_nothing_listens(room: Room) ->
     await sees(room, await room.type("t1", signal="KILL"), "killed by KILL")
     assert assess("t1", chars="x") is assess("t1", signal="INT") is CallClass.AUTO
     assert assess("t2", chars="x") is CallClass.ASK, "it may be there when this runs"
-    unknown = room.toolbox.refusal("write_stdin", {"session": "t2", "chars": "x"}, room.policy)
+    unknown = await room.toolbox.refusal("write_stdin", {"session": "t2", "chars": "x"}, room.policy)
     assert "There is no terminal `t2`" in unknown
-    assert room.toolbox.refusal("write_stdin", {"session": "t1", "chars": "x"}, room.policy) == ""
+    assert await room.toolbox.refusal("write_stdin", {"session": "t1", "chars": "x"}, room.policy) == ""
 
 
 async def test_signals_by_name_reach_pipes_and_terminals(room: Room) -> None:
