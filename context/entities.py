@@ -1,7 +1,7 @@
 """Names that must outlive a compaction: found by code, never left to a summary (design a.7)."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from context.facts import CallFact
 from context.items import UserItem
@@ -15,9 +15,6 @@ _IN_USER_TEXT = re.compile(
     r"|(?P<port>(?<=:)\d{2,5}\b)"
     r"|(?P<code>\b[A-Z]{1,5}-?\d{2,6}\b)"
     r"|(?P<amount>\b\d[\d,.]*\s?(?:ms|s|min|h|KB|MB|GB|KiB|MiB|GiB|bytes|%|px|tokens)(?![\w%]))"
-)
-_SYMBOL = re.compile(
-    r"^[+-]\s*(?:def|class|fn|func|function|struct|enum|interface|type)\s+(\w+)", re.MULTILINE
 )
 
 
@@ -42,18 +39,6 @@ def hard_entities(
             found.setdefault(test)
     for name in live:
         found.setdefault(name)
-    return tuple(found)
-
-
-def soft_entities(facts: Iterable[CallFact], arguments: Mapping[str, str]) -> tuple[str, ...]:
-    """Paths that were only read, and symbols defined in edits: nine in ten should stay."""
-    found: dict[str, None] = {}
-    for fact in facts:
-        if fact.kind == "read":
-            found.setdefault(fact.target)
-        if fact.kind == "write":
-            for symbol in _SYMBOL.findall(arguments.get(fact.call_id, "").replace("\\n", "\n")):
-                found.setdefault(symbol)
     return tuple(found)
 
 

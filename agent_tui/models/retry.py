@@ -58,11 +58,6 @@ def delay_before_retry(
     return delay * (0.5 + 0.5 * jitter())
 
 
-def attempts_allowed(kind: ErrorKind) -> int:
-    """Most requests for one step when each fails this way."""
-    return 1 + RULES[kind].retries
-
-
 def falls_back(error: ModelError) -> bool:
     """Another model may take over once the attempts are used up: never after our own mistake."""
     return RULES[error.kind].falls_back
