@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from checkpoints.clones import size_of
 from checkpoints.coverage import Gap, size_text
 from checkpoints.gitprocess import GitError
-from checkpoints.objects import CLONE, FOLDER, LINK
+from checkpoints.line_counts import line_counts
+from checkpoints.objects import CLONE, EXECUTABLE, FILE, FOLDER, LINK
 from checkpoints.snapshot import State
 from checkpoints.states import Entry, Pair, Trees, parents, shown
 from checkpoints.store import DamagedStoreError, Store
@@ -16,6 +17,8 @@ from checkpoints.types import Author, ChangeKind, FileChange
 COUNT_FILES = 2000  # above it, lines are not counted and renames not looked for
 RENAME_FILES = 300  # above it, renames show as a file that came and one that went
 _COUNT_BYTES = 1 << 20  # without git, larger files are not counted
+_FEW_FILES = 32  # up to it, starting git takes longer than counting
+_FEW_BYTES = 1 << 18
 _TIMEOUT_S = 8.0
 _COUNT_TIMEOUT_S = 4.0
 _WITHOUT_TEXT = (FOLDER, LINK, CLONE)
@@ -151,6 +154,9 @@ def _counted(
         return {}, {}
     if store.git is None:
         return _counted_here(store, files, with_content), {}
+    few = _counted_as_git_does(store, files, with_content)
+    if few is not None:
+        return few, {}
     options = ["-r", "-z", "--numstat", "-M", f"-l{RENAME_FILES}", "--no-ext-diff", "--no-textconv"]
     try:
         answer = store.run_git(
@@ -159,6 +165,40 @@ def _counted(
     except GitError:
         return {}, {}  # a checkpoint must not fail for want of line counts
     return _parse_numstat(answer, files)
+
+
+def _counted_as_git_does(
+    store: Store, files: Mapping[bytes, Pair], paths: Sequence[bytes]
+) -> dict[bytes, tuple[int, int]] | None:
+    """The counts of a few small changes; None where only git can tell them, or whether one is a rename."""
+    pairs = [files[path] for path in paths]
+    has_come, has_gone = (any(pair[side] is None for pair in pairs) for side in (0, 1))
+    if len(paths) > _FEW_FILES or (has_come and has_gone):
+        return None
+    counts = {}
+    left = _FEW_BYTES
+    for path, pair in zip(paths, pairs, strict=True):
+        old, new = (_loose_text(store, entry) for entry in pair)
+        if old is None or new is None or (left := left - len(old) - len(new)) < 0:
+            return None
+        count = line_counts(old, new)
+        if count is None:
+            return None
+        counts[path] = count
+    return counts
+
+
+def _loose_text(store: Store, entry: Entry | None) -> bytes | None:
+    """The content of a plain file, where it is text and can be had without a process."""
+    if entry is None:
+        return b""
+    if entry.mode not in (FILE, EXECUTABLE) or not store.has_loose(entry.oid):
+        return None
+    try:
+        content = store.read(entry.oid)
+    except DamagedStoreError:
+        return None
+    return None if b"\0" in content else content
 
 
 def _has_text(pair: Pair) -> bool:
