@@ -95,7 +95,7 @@ def test_the_interface_asks_before_it_starts(
     flags = ["--plain"] if plain else []
     with Terminal(program, *model_flags("chat", model_server.base_url()), *flags) as terminal:
         terminal.expect("A rollback was cut: 1 of 4 steps done.")
-        terminal.expect("q")
+        terminal.expect("Quit")
         terminal.type(f"{key}\r" if plain else key)
         if content is None:
             assert terminal.end() == 0
