@@ -13,7 +13,7 @@ from checkpoints.objects import EXECUTABLE, FILE
 from checkpoints.plan import Evidence
 from checkpoints.states import Entry, shown
 from checkpoints.store import Store
-from checkpoints.types import CheckpointError
+from checkpoints.types import CheckpointError, NotThereError
 
 _TIMEOUT_S = 10
 
@@ -22,14 +22,14 @@ def merged_step(step: Step, trace: Trace | None, evidence: Evidence) -> tuple[St
     """The step that writes the merged text, and whether it has conflict markers.
 
     Base is the agent's last version, ours the present text, theirs the checkpoint's. Raises
-    CheckpointError when one of them is no text.
+    NotThereError when one of them is no text.
     """
     store = evidence.trees.store
     sides = (step.before, _agent_version(step.path, trace, evidence), step.after)
     texts = [_text(store, entry) for entry in sides]
     if store.git is None or step.before is None or any(text is None for text in texts):
-        raise CheckpointError(
-            f"`{shown(step.path)}` cannot be merged: keep it, or take the checkpoint's version"
+        raise NotThereError(
+            f"`{shown(step.path)}` cannot be merged; keep it, or take the checkpoint's version"
         )
     merged, has_markers = _merge(store, [text or b"" for text in texts])
     try:

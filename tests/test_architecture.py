@@ -72,7 +72,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.models.catalog",
         "agent_tui.models.example",
         "agent_tui.models.keys",
-        "agent_tui.models.router",
+        "agent_tui.models.route",
         "agent_tui.errors",
         "agent_tui.near",
         "sandbox.policy",
@@ -119,7 +119,9 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agent_tui.repo_map": ("context.repo_map", "tools", "sandbox.policy"),
     # What is stored, without an engine that runs.
     "agent_tui.rewind": ("agent_tui.engine", "agent_tui.errors", "checkpoints", "context"),
+    "agent_tui.git_files": (),
     "agent_tui.surroundings": (
+        "agent_tui.git_files",
         "agent_tui.config.toml_file",
         "agent_tui.config.trust",
         "agent_tui.engine.types",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.errors import UsageError
+from agent_tui.safe_text import one_line, visible
 
 if TYPE_CHECKING:
     from checkpoints.catalog import Row
@@ -172,7 +173,7 @@ def _show(workspace: Path, state_dir: Path, checkpoint_id: str, *, as_json: bool
     _print_changes("changed since the one before", row.changes, row.change_count)
     _print_changes("changed after it, until the next", after, len(after))
     for gap in row.uncovered:
-        print(f"not covered {printable(gap.path)}: {gap.reason}")
+        print(f"not covered {printable(gap.path)}: {printable(gap.reason)}")
 
 
 def _print_changes(heading: str, changes: "Sequence[FileChange]", count: int) -> None:
@@ -200,7 +201,15 @@ def _diff(workspace: Path, state_dir: Path, ids: Sequence[str], *, as_json: bool
         facts = {"older": older.id, "newer": newer.id if newer else None, "diff": _json_text(text)}
         _print_json([{**facts, "changes": [asdict(change) for change in changes]}])
     else:
-        print(printable(text, keep="\n\t"), end="")
+        _print_diff(text)
+
+
+def _print_diff(text: str) -> None:
+    """For a person what can be shown; a file or a program gets it as it is, so that it can be applied."""
+    if sys.stdout.isatty():
+        print(visible(text), end="")
+    else:
+        sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
 
 
 def _may_prune(days: float | None) -> bool:
@@ -265,10 +274,9 @@ def _json_text(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def printable(text: str, keep: str = "") -> str:
-    """Text from files and names that cannot move the cursor or hide anything."""
-    plain = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return "".join(char if char in keep or char.isprintable() else f"\\x{ord(char):02x}" for char in plain)
+def printable(text: str) -> str:
+    """Text from files, names and errors on one line that cannot move the cursor or hide anything."""
+    return one_line(text, strict=True)
 
 
 def _when(at: float) -> str:

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING
 
 from agent_tui.cli.checkpoints import printable, title
 from agent_tui.errors import AgentError, UsageError
+from agent_tui.safe_text import visible
 
 if TYPE_CHECKING:
     from agent_tui.rewind import Conversation, Mode
     from checkpoints.catalog import Row
     from checkpoints.joined import Joined
     from checkpoints.types import Choice, RollbackPlan, RollbackResult
+
+_CHOICES: "dict[str, Choice]" = {"k": "keep", "t": "take", "m": "merge"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -118,32 +121,64 @@ def _go_back(core: "Joined", row: "Row", state_dir: Path, arguments: argparse.Na
     with ExitStack() as stack:
         conversation = _conversation(state_dir, row, mode, arguments, stack)
         hidden = conversation.would_hide(row.checkpoint()) if conversation and mode != "files" else (0, "")
-        is_idle = not hidden[0] and _leaves_files(plan, arguments)
         if arguments.json and arguments.dry_run:
             print(json.dumps({"target": row.id, "mode": mode, "plan": asdict(plan) if plan else None}))
         elif not arguments.json:
-            _print_plan(row, plan, hidden, is_idle=is_idle)
+            _print_plan(row, plan, hidden)
+        choices = {} if arguments.dry_run else _choices(core, row, plan, arguments)
+        if not hidden[0] and _leaves_files(plan, choices, arguments):
+            if not arguments.json:
+                print("  nothing to change")
+            return 0 if arguments.dry_run else _report_idle(row.id, mode, plan, as_json=arguments.json)
         if arguments.dry_run:
             return 0
-        if is_idle:
-            return _report_idle(row.id, mode, plan, as_json=arguments.json)
         default = _default_choice(plan, arguments)
         _confirm(arguments)
         files = None
         if plan is not None:
-            request = Request(target=row.id, paths=tuple(arguments.paths), choices={}, default=default)
+            request = Request(target=row.id, paths=tuple(arguments.paths), choices=choices, default=default)
             files = core.run(request)
         if conversation is not None:
             asyncio.run(conversation.hide(row.checkpoint(), files, mode))
     return _report(row.id, mode, files, as_json=arguments.json)
 
 
-def _leaves_files(plan: "RollbackPlan | None", arguments: argparse.Namespace) -> bool:
-    """Whether no file would change: nothing differs, or only what was or will be chosen to stay."""
+def _leaves_files(
+    plan: "RollbackPlan | None", choices: "dict[str, Choice]", arguments: argparse.Namespace
+) -> bool:
+    """Whether no file would change: nothing differs, or only what was chosen to stay."""
     if plan is None or not (plan.operations or plan.conflicts):
         return True
-    keeps = arguments.keep_external or (_asks(arguments) and not arguments.overwrite)
-    return not plan.operations and keeps
+    keeps = arguments.keep_external or (choices and set(choices.values()) == {"keep"})
+    return not plan.operations and bool(keeps)
+
+
+def _choices(
+    core: "Joined", row: "Row", plan: "RollbackPlan | None", arguments: argparse.Namespace
+) -> "dict[str, Choice]":
+    """What a person says of each conflict; nothing where nobody can be asked, or a flag says it for all."""
+    found: dict[str, Choice] = {}
+    if plan is None or not plan.conflicts or not _asks(arguments):
+        return found
+    if arguments.keep_external or arguments.overwrite:
+        return found
+    print("conflicts: k keeps yours (Enter too), t takes the checkpoint's, m merges the two, d shows what")
+    print("differs; K, T and M say it for all that follow")
+    said = ""
+    for conflict in plan.conflicts:
+        while not said.isupper():
+            print(f"  {printable(conflict.path)} [k/t/m/d] ", end="", flush=True)
+            line = sys.stdin.readline()
+            if not line:
+                raise AgentError("rollback: nothing was done")
+            said = line.strip() or "k"
+            if said == "d":
+                print(visible(core.compared(row, None, [conflict.path])[1]), end="")
+            elif said.lower() in _CHOICES:
+                break
+            said = ""
+        found[conflict.path] = _CHOICES[said.lower()]
+    return found
 
 
 def _conversation(
@@ -223,7 +258,7 @@ def _redo(core: "Joined", state_dir: Path, arguments: argparse.Namespace) -> int
 # --- words ------------------------------------------------------------------------------------------
 
 
-def _print_plan(row: "Row", plan: "RollbackPlan | None", hidden: tuple[int, str], *, is_idle: bool) -> None:
+def _print_plan(row: "Row", plan: "RollbackPlan | None", hidden: tuple[int, str]) -> None:
     print(f"back to {row.id}: {printable(title(row))}")
     for line in plan_lines(plan) if plan else ():
         print(line)
@@ -231,8 +266,6 @@ def _print_plan(row: "Row", plan: "RollbackPlan | None", hidden: tuple[int, str]
     if count:
         message = "; your message comes back to the editor" if draft else ""
         print(f"  conversation   {count} item{'' if count == 1 else 's'} hidden{message}")
-    if is_idle:
-        print("  nothing to change")
 
 
 def plan_lines(plan: "RollbackPlan") -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from agent_tui.safe_text import visible
 from checkpoints.types import ChangeKind, FileChange
 
 MAX_TOLD = 12  # paths in the result of a call
@@ -21,16 +22,15 @@ def with_changes(text: str, changes: Sequence[FileChange], external: Sequence[Fi
 
 
 def _named(changes: Sequence[FileChange]) -> str:
-    names = [f"{change.kind} {printable(change.path)}" for change in changes[:MAX_TOLD]]
+    names = [f"{change.kind} {shown(change.path)}" for change in changes[:MAX_TOLD]]
     left = len(changes) - MAX_TOLD
     return ", ".join([*names, *([f"and {left:,} more"] if left > 0 else [])])
 
 
-def printable(path: str) -> str:
+def shown(path: str) -> str:
     """A path on one line, whatever bytes its name has; cut where it is long."""
-    text = path.encode("utf-8", errors="surrogateescape").decode("utf-8", errors="backslashreplace")
-    shown = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
-    return shown if len(shown) <= _MAX_NAME else f"{shown[:_MAX_NAME]}…"
+    name = visible(path.replace("\n", "\\n").replace("\t", "\\t"), strict=True)
+    return name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
 
 
 def merge_changes(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:

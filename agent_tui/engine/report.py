@@ -1,16 +1,19 @@
 """What a run came to, told from its records alone: checks, failures, changed files."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from agent_tui.engine.changes import printable
+from agent_tui.engine.changes import shown
 from agent_tui.engine.fold import Fold
 from checkpoints.types import FileChange
-from context.facts import CallFact
+
+if TYPE_CHECKING:
+    from context.facts import CallFact
 
 MAX_LINES = 12
 
 
-def last_check(facts: Iterable[CallFact]) -> tuple[str, bool]:
+def last_check(facts: "Iterable[CallFact]") -> tuple[str, bool]:
     """The newest check with its exit code and whether it passed after the last change; '' for none."""
     check: CallFact | None = None
     stale = False
@@ -31,7 +34,7 @@ def exit_text(code: int | None) -> str:
     return "" if code is None else f" (exit {code})"
 
 
-def open_failures(facts: Iterable[CallFact]) -> list[str]:
+def open_failures(facts: "Iterable[CallFact]") -> list[str]:
     """Commands whose newest run failed."""
     newest = {fact.key: fact for fact in facts if fact.kind == "exec"}
     return [
@@ -43,9 +46,9 @@ def open_failures(facts: Iterable[CallFact]) -> list[str]:
 
 def names(changes: Iterable[FileChange]) -> str:
     """Changed files in one line."""
-    shown = [f"{change.kind} {printable(change.path)}" for change in changes]
-    more = f" and {len(shown) - MAX_LINES} more" if len(shown) > MAX_LINES else ""
-    return ", ".join(shown[:MAX_LINES]) + more
+    named = [f"{change.kind} {shown(change.path)}" for change in changes]
+    more = f" and {len(named) - MAX_LINES} more" if len(named) > MAX_LINES else ""
+    return ", ".join(named[:MAX_LINES]) + more
 
 
 def summary(fold: Fold, why: str) -> str:

@@ -79,7 +79,8 @@ def checkpoint(found: Mapping[str, Any]) -> str:
 def plan(data: Any) -> list[str]:
     """Every path of a rollback; conflicts first."""
     lines = [
-        f"  Conflict: {one_line(found['path'], strict=True)}, {one_line(found['reason'])}; kept as yours"
+        f"  Conflict: {one_line(found['path'], strict=True)}, {one_line(found['reason'])}; "
+        "yours stays unless you choose"
         for found in data["conflicts"]
     ]
     for step in data["operations"]:

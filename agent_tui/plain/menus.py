@@ -23,6 +23,11 @@ _MODES: dict[Mode, str] = {
     "files": "Roll back files only",
     "conversation": "Roll back the conversation only",
 }
+_CHOICES = {
+    "keep": "Keep yours",
+    "take": "Take the checkpoint's version",
+    "merge": "Merge the two",
+}
 
 
 class Terms(Protocol):
@@ -116,16 +121,22 @@ class Menus:
             return
         self._terms.say(f"Rollback to before {one_line(target, strict=True)}:", *facts.plan(data))
         modes: list[Mode] = [mode for mode in _MODES if wanted in ("", mode)]
-        labels = [_MODES[mode] for mode in modes]
-        if data["conflicts"] and "files" in modes:
-            labels.append("Roll back files, and take the checkpoint's version of every conflict")
-        at = await self._chosen(labels, "roll back")
+        at = await self._chosen([_MODES[mode] for mode in modes], "roll back")
         if at is None:
             self._terms.say("Nothing was changed.")
-        elif at == len(modes):
-            self._terms.send(Rollback(checkpoint_id=target, mode="files", default_choice="take"))
-        else:
-            self._terms.send(Rollback(checkpoint_id=target, mode=modes[at]))
+            return
+        choices = await self._choices(data["conflicts"]) if modes[at] != "conversation" else {}
+        self._terms.send(Rollback(checkpoint_id=target, mode=modes[at], choices=choices))
+
+    async def _choices(self, conflicts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+        """What a person says of each file in conflict; of which nothing is said, stays as it is."""
+        found = {}
+        for conflict in conflicts:
+            path = str(conflict["path"])
+            self._terms.say(f"Conflict: {one_line(path, strict=True)}, {one_line(str(conflict['reason']))}.")
+            at = await self._chosen(list(_CHOICES.values()), "nothing keeps yours")
+            found[path] = "keep" if at is None else list(_CHOICES)[at]
+        return found
 
     async def _point(self) -> str | None:
         found = await self._terms.facts(Subject.CHECKPOINTS)

@@ -124,6 +124,50 @@ def test_conflicts_stop_it_unless_a_choice_is_given(program: Program, session: S
     assert (program.workspace / "a.txt").read_text() == "1\n2\n"
 
 
+@pytest.mark.parametrize(
+    ("keys", "first", "second"),
+    [
+        ("\r|\r", "X\n2\n3\n", True),
+        ("k\r|t\r", "X\n2\n3\n", False),
+        ("d\r|m\r|k\r", "1\n2\n3\n", True),
+        ("T\r", "1\n2\n", False),
+        ("x\r|t\r|K\r", "1\n2\n", True),
+    ],
+)
+def test_a_person_chooses_for_each_conflict(
+    program: Program, session: Session, keys: str, first: str, second: bool
+) -> None:
+    session.before()
+    (program.workspace / "z").write_text("agent\n")
+    session.after()
+    (program.workspace / "a.txt").write_text("X\n2\n3\n")
+    (program.workspace / "z").write_text("agent\nmine\n")
+    with Terminal(program, "rollback", "7f3a/1") as terminal:
+        terminal.expect("conflict  z")
+        for key in keys.split("|"):
+            terminal.expect("[k/t/m/d] ")
+            terminal.type(key)
+            if key == "d\r":
+                terminal.expect("+3")
+        terminal.expect("roll back? [y/N] ")
+        terminal.type("y\r")
+        assert terminal.end() == 0
+    assert (program.workspace / "a.txt").read_text() == first
+    assert (program.workspace / "z").exists() is second
+    assert not (program.workspace / "new").exists()
+
+
+def test_no_choice_is_no_rollback(program: Program, session: Session) -> None:
+    (program.workspace / "a.txt").write_text("by hand\n")
+    before = manifest(program.workspace)
+    with Terminal(program, "rollback", "7f3a/1") as terminal:
+        terminal.expect("a.txt [k/t/m/d] ")
+        terminal.type("\x04")
+        terminal.expect("rollback: nothing was done")
+        assert terminal.end() == 1
+    assert manifest(program.workspace) == before
+
+
 def test_one_path_goes_back_alone(program: Program, session: Session) -> None:
     assert program.run("rollback", "--yes", "--path", "a.txt").code == 0
     assert (program.workspace / "a.txt").read_text() == "1\n2\n"
@@ -226,7 +270,7 @@ def test_names_from_the_workspace_cannot_steer_the_terminal(program: Program, se
     session.after()
     out = program.run("checkpoints").out + program.run("rollback", "--dry-run").out
     assert "\x1b" not in out
-    assert "evil\\x1b[2J\\x0a" in out
+    assert "evil\\x1b[2J ⏎ " in out
 
 
 def test_a_lost_git_costs_nothing_but_packing(program: Program, session: Session, tmp_path: Path) -> None:
