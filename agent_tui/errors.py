@@ -2,8 +2,8 @@
 
     AgentError                exit 1
     ├── UsageError            exit 2   arguments, configuration, no model
-    ├── UnavailableError      exit 5   sandbox, checkpoints or state store missing where required
-    └── SessionBusyError      exit 5   another process owns the session
+    └── UnavailableError      exit 5   sandbox, checkpoints or state store missing where required
+        └── SessionBusyError  exit 5   another process owns the session
 
 Packages below have their own base: `SandboxError`, `CheckpointError`, `RecordsError`.
 Failures inside the loop are values, never exceptions.
