@@ -143,11 +143,18 @@ def concerns(rule: Rule, key: str) -> Match:
 
 def _concerns_words(pattern: tuple[str, ...], words: tuple[str, ...]) -> Match:
     """Prefix match that sees through assignments, a path before the program, and options; where the
-    pattern stands further back, the program may start what it is told to."""
-    while words and _ASSIGNMENT.match(words[0]):
-        words = words[1:]
+    pattern stands further back, the program may start what it is told to. Assignments that a pattern
+    begins with may be set in any way."""
     if pattern and pattern[-1] == REST:
         pattern = pattern[:-1]
+    while pattern and _ASSIGNMENT.match(pattern[0]):
+        if not any(_covers_word(pattern[0], word) for word in words):
+            return Match.MAYBE if UNKNOWN_WORD in words else Match.NO
+        pattern = pattern[1:]
+        if not pattern:
+            return Match.YES
+    while words and _ASSIGNMENT.match(words[0]):
+        words = words[1:]
     if not words or not pattern:
         return Match.NO
     if words[0] == UNKNOWN_WORD:

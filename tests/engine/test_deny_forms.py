@@ -1,6 +1,6 @@
 """The forms in which a denied command was once slipped past a deny rule, and honest lines beside them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -164,10 +164,14 @@ HONEST = [
 ]
 
 
-def judged(line: str, *, interactive: bool, rules: Sequence[Rule] = RULES) -> Judgement:
+def judged(
+    line: str, *, interactive: bool, rules: Sequence[Rule] = RULES, env: Mapping[str, str] | None = None
+) -> Judgement:
     where = Path("/w")
     mode = Mode.WORKSPACE_WRITE
-    setting = Setting(workspace=where, cwd=where, mode=mode, resolve=lambda name: f"/usr/bin/{name}")
+    setting = Setting(
+        workspace=where, cwd=where, mode=mode, env=env or {}, resolve=lambda name: f"/usr/bin/{name}"
+    )
     facts = Facts(
         policy=Policy(workspace=where, mode=mode, state_dir=Path("/s")),
         approval=ApprovalPolicy.ON_REQUEST if interactive else ApprovalPolicy.NEVER,
@@ -201,3 +205,37 @@ def test_one_denied_word_is_no_file_of_that_name() -> None:
     rules = [Rule(action=Action.DENY, pattern="run git")]
     assert isinstance(judged("pytest tests/git", interactive=False, rules=rules), Allow)
     assert isinstance(judged("no-such-starter /usr/bin/git status", interactive=False, rules=rules), Refuse)
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"PAGER": "make deploy"},
+        {"GIT_EDITOR": "git push #"},
+        {"GIT_SSH_COMMAND": "sh -c 'make deploy'"},
+        {"BASH_ENV": "f"},
+        {"GIT_CONFIG_COUNT": "1"},
+        {"BASH_FUNC_ls%%": "() { make deploy; }"},
+        {"A": "1", "PROMPT_COMMAND": "true; git push"},
+        {"X": "$(make deploy)"},
+    ],
+)
+def test_a_denied_command_does_not_run_by_the_variables_of_a_call(env: Mapping[str, str]) -> None:
+    assert isinstance(judged("git log", interactive=False, env=env), Refuse)
+    assert isinstance(judged("git log", interactive=True, env=env), Ask | Refuse)
+
+
+@pytest.mark.parametrize("line", ["git log", "cd x && git log", "for f in a; do git log; done"])
+@pytest.mark.parametrize("pattern", ["run LD_PRELOAD=*", "run LD_PRELOAD=* ...", "run LD_PRELOAD=* git log"])
+def test_a_denied_variable_is_set_in_no_way(pattern: str, line: str) -> None:
+    rules = [Rule(action=Action.DENY, pattern=pattern)]
+    assert isinstance(judged(line, interactive=True, rules=rules, env={"A": "1", "LD_PRELOAD": "x"}), Refuse)
+    assert isinstance(judged("LD_PRELOAD=x git log", interactive=True, rules=rules), Refuse)
+    honest = judged(line, interactive=True, rules=rules, env={"LD_LIBRARY": "x"})
+    assert honest == judged(line, interactive=True, rules=(), env={"LD_LIBRARY": "x"})
+
+
+def test_what_is_dangerous_is_asked_also_in_a_variable() -> None:
+    assert judged("git log", interactive=True, rules=(), env={"PAGER": "rm -rf /"}) == Ask(
+        why=judged("rm -rf /", interactive=True, rules=()).why, may_repeat=False
+    )

@@ -1,17 +1,20 @@
 """The class of a command line: each sub-command by itself, the line as strict as its strictest part."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.policy import Mode
+from tools.command_line.display import make_visible
 from tools.command_line.hard_line import Ground, hard_line
-from tools.command_line.keys import line_keys, named_scripts
+from tools.command_line.keys import env_words, line_keys, named_scripts
 from tools.command_line.parse import parse
 from tools.command_line.parts import Part, Setting, parts_of
 from tools.command_line.syntax import Syntax, Wrap
 from tools.types import CallClass, Grant
 
 MAX_SUBCOMMANDS = 50  # a longer line is asked about whatever its parts are
+MAX_SHOWN_CHARS = 300  # of the variables that a call sets
 MAX_BYTES = 128 * 1024 - 1  # the kernel's limit for one argument (MAX_ARG_STRLEN)
 
 # After one of these the words that follow mean something else, so the line has no parts.
@@ -43,12 +46,10 @@ def classify(command: str, setting: Setting) -> Classified:
     refusal = _refusal(command)
     if refusal:
         return _rejected(command, refusal)
-    syntax = parse(command)
+    syntax, preset = parse(command), parse(" ".join(env_words(setting.env)))
     parts = parts_of(syntax, setting)
-    danger = hard_line(
-        syntax,
-        Ground(workspace=setting.workspace, cwd=setting.cwd, boxed=setting.mode is not Mode.OFF),
-    )
+    ground = Ground(workspace=setting.workspace, cwd=setting.cwd, boxed=setting.mode is not Mode.OFF)
+    danger = hard_line(syntax, ground) or hard_line(preset, ground)
     reads_only = _is_settled(syntax, setting) and all(part.reads_only for part in parts)
     is_here = setting.is_readable(setting.cwd)
     is_auto = (
@@ -64,7 +65,7 @@ def classify(command: str, setting: Setting) -> Classified:
         grant_is_automatic=automatic,
         hard_line=bool(danger),
         parts=parts,
-        keys=line_keys(syntax, separable=_is_separable(syntax), free=free, env=setting.env),
+        keys=line_keys(syntax, separable=_is_separable(syntax), free=free, env=setting.env, preset=preset),
         scripts=named_scripts(syntax, setting.cwd),
         unknown=tuple(f"{each.what} on line {each.line}" for each in syntax.unknown),
     )
@@ -149,7 +150,7 @@ def _reason(syntax: Syntax, parts: tuple[Part, ...], setting: Setting, grant: Gr
     if len(syntax.commands) > MAX_SUBCOMMANDS:
         return f"it has {len(syntax.commands)} sub-commands, more than {MAX_SUBCOMMANDS}"
     if setting.env:
-        return f"sets `{min(setting.env)}` for the command"
+        return f"sets {_settings(setting.env)} for the command"
     if not setting.is_readable(setting.cwd):
         return f"runs outside the workspace: {setting.cwd}"
     if automatic:
@@ -158,6 +159,12 @@ def _reason(syntax: Syntax, parts: tuple[Part, ...], setting: Setting, grant: Gr
     if asking is not None:
         return _grant_reason(asking, grant)
     return next((part.reason for part in parts if part.reason), "") or _shape_reason(syntax)
+
+
+def _settings(env: Mapping[str, str]) -> str:
+    """Variables and values as a person is shown them, cut to a bound."""
+    shown = ", ".join(f"`{make_visible(f'{name}={value}')}`" for name, value in sorted(env.items()))
+    return shown if len(shown) <= MAX_SHOWN_CHARS else f"{shown[:MAX_SHOWN_CHARS]} …"
 
 
 def _grant_reason(part: Part, grant: Grant) -> str:

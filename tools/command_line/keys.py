@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 UNKNOWN_WORD = "<?>"
 
 _BARE = re.compile(r"[\w@%+=:,./^#-]+\Z", re.ASCII)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _ELLIPSIS = "..."
 
 
@@ -82,10 +83,12 @@ def is_whole(command: "SimpleCommand") -> bool:
 
 
 def line_keys(
-    syntax: "Syntax", *, separable: bool, free: Iterable[int], env: Mapping[str, str]
+    syntax: "Syntax", *, separable: bool, free: Iterable[int], env: Mapping[str, str], preset: "Syntax"
 ) -> tuple[str, ...]:
-    """The keys of a line. `free` are the indices of commands that need no cover."""
+    """The keys of a line. `free` are the indices of commands that need no cover; `env` is set for all
+    of them, and `preset` is what that starts."""
     free = frozenset(free)
+    set_before = "".join(f"{word} " for word in env_words(env))
     known = (
         separable
         and not env
@@ -95,10 +98,16 @@ def line_keys(
     keys = [] if known else [_line_key(syntax.source, env)]
     for index, command in enumerate(syntax.commands):
         kind = "run" if known and index not in free and not command.within else "in"
-        keys.append(f"{kind} {run_words(command)}")
-    if syntax.unknown:
+        keys.append(f"{kind} {set_before}{run_words(command)}")
+    keys += [f"in {run_words(command)}" for command in preset.commands if command.words]
+    if syntax.unknown or preset.unknown or len(env_words(env)) < len(env):
         keys.append(f"in {UNKNOWN_WORD}")
     return tuple(dict.fromkeys(keys))
+
+
+def env_words(env: Mapping[str, str]) -> tuple[str, ...]:
+    """Variables as assignments; those that no shell could set have no such form."""
+    return tuple(f"{name}={quote(value)}" for name, value in sorted(env.items()) if _NAME.match(name))
 
 
 def _line_key(source: str, env: Mapping[str, str]) -> str:
