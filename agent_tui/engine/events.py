@@ -262,7 +262,7 @@ class ResponseEnded:
     cost_usd: float | None
     reserved_calls: int
     interrupted: bool = False
-    closing: bool = False  # the last words after a limit, which are no step of the work
+    grace: bool = False  # the grace call after a limit, which is no step of the work
     model: str = ""  # `PROVIDER/MODEL` that gave it
 
 

@@ -95,7 +95,7 @@ class Run:
 
     def add_response(self, body: ResponseEnded) -> None:
         """Count one response."""
-        self.steps += not body.closing
+        self.steps += not body.grace
         self.add_cost(body.usage, body.cost_usd)
 
     def add_cost(self, usage: Usage, cost_usd: float | None) -> None:
@@ -252,7 +252,7 @@ class Fold:
             case ResponseEnded():
                 self.responses[body.step_id] = body.item_id
                 self._reserving = body.reserved_calls > 0  # for the calls proposed with it
-                if not body.closing:
+                if not body.grace:
                     self.spent.add_step(body.reserved_calls)
                 self.spent.add(body.usage, body.cost_usd)
                 self.costs.add(body.model or self.model, body.usage, body.cost_usd)

@@ -108,7 +108,7 @@ class Responder:
         )
         answer = await call.send(request, self._wake, most=1)
         return (
-            await self._store(answer, call, step_id, closing=True) if isinstance(answer, Completed) else None
+            await self._store(answer, call, step_id, grace=True) if isinstance(answer, Completed) else None
         )
 
     def _view(self) -> View:
@@ -189,18 +189,18 @@ class Responder:
         return EndReason.MODEL_REJECTED if error.kind in REJECTED else EndReason.MODEL_UNAVAILABLE
 
     async def _store(
-        self, answer: Completed, call: ModelCall, step_id: str, *, closing: bool = False
+        self, answer: Completed, call: ModelCall, step_id: str, *, grace: bool = False
     ) -> Response:
         """Response, usage, calls and reservation, in one transaction (design b.3, d.2)."""
         item = ingest(answer, self._session.item_id("m"), step_id)
         calls = self._prepare(item)
-        left = 0 if closing else budget_of(self._scope).calls_left()
+        left = 0 if grace else budget_of(self._scope).calls_left()
         over = left is not None and len(calls) > left
         reserved = 0 if over else len(calls)
-        why = "not run: no further call is possible" if closing else f"not run: tool budget, {left} left"
+        why = "not run: no further call is possible" if grace else f"not run: tool budget, {left} left"
         response = Response(item=item, calls=tuple(calls), over_budget=over)
         parts: list[ResponseItem | Body] = [] if response.is_empty else [item]
-        parts.append(self._ended(item, call, reserved, closing=closing))
+        parts.append(self._ended(item, call, reserved, grace=grace))
         for unit in answer.left_out:  # a bug of ours, never hidden (design a.3)
             parts.append(NoticeRaised(text=f"left out of the request: {unit}", level="error"))
         parts += proposals(step_id, item.calls, calls)
@@ -223,7 +223,7 @@ class Responder:
         ]
 
     def _ended(
-        self, item: ResponseItem, call: ModelCall, reserved: int, *, closing: bool = False
+        self, item: ResponseItem, call: ModelCall, reserved: int, *, grace: bool = False
     ) -> ResponseEnded:
         return ResponseEnded(
             step_id=item.step_id,
@@ -235,7 +235,7 @@ class Responder:
             cost_usd=cost_usd(item.usage, self._scope.ports.model.info),
             reserved_calls=reserved,
             interrupted=item.stop is StopReason.INTERRUPTED,
-            closing=closing,
+            grace=grace,
             model=self._scope.ports.model.info.name,
         )
 
