@@ -1,6 +1,7 @@
 """Which notices were told before: of a terminal or a model, once is enough on this machine."""
 
 import contextlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,10 +15,15 @@ def news(state_dir: Path | None, texts: Sequence[str]) -> list[str]:
         return list(texts)
     file = state_dir / FILE
     known: set[str] = set()
-    with contextlib.suppress(OSError), file.open("rb") as stream:
+    with contextlib.suppress(OSError), open(file, "rb", opener=_at_once) as stream:
         known = set(stream.read(MAX_BYTES).decode(errors="replace").splitlines())
     new = [text for text in texts if text not in known]
     if new:
-        with contextlib.suppress(OSError), file.open("a", encoding="utf-8") as out:
+        with contextlib.suppress(OSError), open(file, "a", encoding="utf-8", opener=_at_once) as out:
             out.writelines(f"{text}\n" for text in new)
     return new
+
+
+def _at_once(path: str, flags: int) -> int:
+    """A pipe in the place of the file is not waited for."""
+    return os.open(path, flags | os.O_NONBLOCK, 0o600)

@@ -40,7 +40,7 @@ def examine(workspace: Path, state_dir: Path) -> list[Finding]:
             )
         home = existing_home(workspace, state_dir)
         found += _stored(home) if home is not None else [Finding(ok=True, detail=NONE_YET)]
-    except CheckpointError as error:
+    except (CheckpointError, OSError) as error:
         found.append(Finding(ok=False, detail=str(error)))
     return found + _space(state_dir)
 

@@ -127,6 +127,7 @@ def pruned(root: Path, state_dir: Path, keep: Keep) -> tuple[Pruned, int]:
     if home is None:
         raise NotThereError(NONE_YET)
     store = Store(home.directory / "store", find_git())
+    store.create()
     catalog = Catalog(home.directory / "catalog.db")
     try:
         with hold(home.directory / "lock", alone=True, what="`checkpoints prune`", timeout_s=Limits().lock_s):

@@ -13,6 +13,8 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from checkpoints.plainfile import is_plain
+
 LOCK_NAME = "owner.lock"
 HEARTBEAT_S = 5.0
 _NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
@@ -62,6 +64,10 @@ class Owner:
         path = directory / LOCK_NAME
         for _ in range(3):
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            if not is_plain(fd):  # nobody's lock
+                os.close(fd)
+                path.unlink()
+                continue
             holder = _read(fd)
             if _lock(fd, holder) and _is_same_file(fd, path):
                 owner = cls(path, fd)
@@ -109,6 +115,8 @@ def holder_of(directory: Path) -> Holder | None:
     except OSError:
         return None
     try:
+        if not is_plain(fd):
+            return None
         holder = _read(fd)
         return None if _lock(fd, holder) or (holder is not None and holder.is_dead) else holder
     finally:

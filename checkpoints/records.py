@@ -72,6 +72,8 @@ class SessionRecords:
         """Open or create the file, in memory for None. Raises DamagedError for a file that is no
         intact store, RecordsError for one that cannot be opened or is from a newer version."""
         existed = path is not None and path.exists()
+        if existed and path is not None and not path.is_file():
+            raise RecordsError(f"session store `{path}` cannot be opened: it is no plain file")
         try:
             connection = await aiosqlite.connect(path or ":memory:", isolation_level=None)
         except (aiosqlite.Error, OSError) as error:

@@ -236,8 +236,9 @@ class Store:
         return descriptor, temporary
 
     def _place(self, path: str, content: bytes, *, replace: bool) -> None:
-        """Write beside and rename, so that a file is whole or absent."""
-        if not replace and os.path.exists(path):
+        """Write beside and rename, so that a file is whole or absent; without `replace` only where there is
+        none that can be read without waiting."""
+        if not replace and os.path.isfile(path):
             return
         descriptor, temporary = self._begin(content)
         os.close(descriptor)

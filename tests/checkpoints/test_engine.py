@@ -210,6 +210,23 @@ async def test_a_removed_store_that_cannot_be_begun_anew_is_tried_again(root: Pa
     await checkpointer.close()
 
 
+async def test_a_workspace_that_is_replaced_is_said_and_its_files_come_back(
+    root: Path, state_dir: Path, open_session: OpenSession
+) -> None:
+    (root / "a").write_text("1")
+    checkpointer = opened(root, state_dir)
+    start = await checkpointer.take(cause(Phase.TURN_START))
+    shutil.rmtree(root)
+    root.mkdir()
+    (root / "b").write_text("of the new one")
+    await checkpointer.take(cause(Phase.BEFORE_CALL, call_id="c1", step=1))
+    assert "another directory was put in the place of" in checkpointer.health().detail
+    assert (await checkpointer.rollback(start.id, default="take")).kept == ("b",)
+    assert (root / "a").read_text() == "1"
+    await checkpointer.close()
+    assert open_session().core.resolve(start.id).id == start.id  # by those who come later, too
+
+
 async def test_another_open_session_is_named(root: Path, state_dir: Path) -> None:
     one = opened(root, state_dir, "one")
     await one.ready()

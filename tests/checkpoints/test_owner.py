@@ -84,3 +84,12 @@ def test_a_lock_that_outlived_its_process_is_taken_over(tmp_path: Path) -> None:
 def test_what_is_written_in_the_lock_does_not_matter_when_it_is_free(tmp_path: Path) -> None:
     (tmp_path / LOCK_NAME).write_bytes(b"\xff{")
     Owner.take(tmp_path).release()
+
+
+def test_a_pipe_is_nobodys_lock(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / LOCK_NAME)
+    assert holder_of(tmp_path) is None
+    owner = Owner.take(tmp_path)
+    found = holder_of(tmp_path)
+    assert found is not None and found.pid == os.getpid()
+    owner.release()

@@ -77,6 +77,12 @@ async def test_a_store_that_somebody_removes_or_cuts_takes_nothing_more(tmp_path
         await records.close()
 
 
+async def test_a_pipe_is_no_store(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "s.db")
+    with pytest.raises(RecordsError, match="no plain file"):
+        await SessionRecords.open(tmp_path / "s.db")
+
+
 async def test_a_store_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
     await write(tmp_path / "s.db", 1)
     with sqlite3.connect(tmp_path / "s.db") as raw:

@@ -278,6 +278,9 @@ def test_phases_of_a_turn_are_listed_in_order(root: Path, open_session: OpenSess
         "lock",
         "live/s9",
         "catalog.db",
+        "store/config",
+        "store/HEAD",
+        "store/info/attributes",
         "objects",
     ],
 )
