@@ -107,9 +107,7 @@ class Responder:
             max_output_tokens=max_output_tokens,
         )
         answer = await call.send(request, self._wake, most=1)
-        return (
-            await self._store(answer, call, step_id, grace=True) if isinstance(answer, Completed) else None
-        )
+        return await self._store(answer, call, step_id, grace=True) if isinstance(answer, Completed) else None
 
     def _view(self) -> View:
         """The present view; the same object while the log is the same, since it is asked for often."""
