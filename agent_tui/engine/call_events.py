@@ -195,6 +195,9 @@ class LostResultAsked:
     tool: str
     shown: str
     started_at: float
-    facts: str  # process gone or alive, output so far, files that differ
+    facts: str  # process gone or alive
     changes: tuple[FileChange, ...]
     checkpoint_id: str
+    cwd: str = ""
+    output: str = ""  # the end of what it had printed; `Subject.OUTPUT` has all of it
+    ended_at: float = 0.0  # UTC seconds of the last record before its process died; 0 where there is none

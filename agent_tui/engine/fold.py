@@ -162,6 +162,7 @@ class Fold:
         self._newest_at: float | None = None
         self._reserving = False
 
+        self.left_at = 0.0  # of the newest record of the process before this one
     @property
     def is_running(self) -> bool:
         """Whether a run is open."""
@@ -213,8 +214,13 @@ class Fold:
 
     def _count_time(self, event: Event) -> None:
         """Time between two records of a run is active unless somebody was waited for, or nobody ran it."""
+    @property
+    def newest_at(self) -> float:
+        """UTC seconds of the newest record of this process, or of the one before while it has none; 0 for
+        none at all."""
+        return self._newest_at or self.left_at
         if isinstance(event.body, SessionStarted):
-            self._newest_at = None
+            self.left_at, self._newest_at = self._newest_at or 0.0, None
             return
         active = self.is_running and self.task_status in ACTIVE
         if self.run is not None and active and self._newest_at is not None:

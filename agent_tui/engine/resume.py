@@ -3,6 +3,7 @@
 A side effect is attempted at most once without the person's knowledge; a call is answered once.
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
@@ -11,6 +12,7 @@ from agent_tui.engine import inbox
 from agent_tui.engine.events import (
     CallEnded,
     LostResultAsked,
+    NoticeRaised,
     QuestionAnswered,
     QuestionAsked,
     TaskChanged,
@@ -47,6 +49,7 @@ def crash_parts(session: Session) -> list[Part]:
         text = f"The session was resumed by a new process; these terminals are lost: {names}"
         parts.append(NoticeItem(id=session.item_id("n"), text=text))
     if fold.is_running and fold.run is not None:
+        parts.append(NoticeRaised(text=_crash_words(session), level="warning"))
         reason = EndReason.CRASHED
         if fold.task_status is not TaskStatus.PAUSED:
             parts.append(TaskChanged(task_id=fold.task_id, status=TaskStatus.PAUSED, cause=str(reason)))
@@ -64,6 +67,21 @@ def crash_parts(session: Session) -> list[Part]:
             )
         )
     return parts
+
+
+def _crash_words(session: Session) -> str:
+    """What the earlier process left."""
+    fold = session.fold
+    at = time.strftime("%H:%M:%S", time.localtime(fold.newest_at))
+    text = f"session {session.id[:4]} ended at {at} without a close (killed)"
+    lost = sum(call.started is not None and call.ended is None for call in fold.owed.values())
+    if lost:
+        known = len(fold.calls) - sum(call.ended is None for call in fold.owed.values())
+        text += (
+            f"; {known} {'call has its result' if known == 1 else 'calls have their results'}, "
+            f"{lost} {'has' if lost == 1 else 'have'} none, and nothing was run again"
+        )
+    return text
 
 
 def kill_lost_terminals(session: Session, boot_id: str) -> None:
@@ -153,13 +171,17 @@ class Recovery:
 
     async def _question(self, call: Call) -> LostResultAsked:
         assert call.started is not None
+        evidence = evidence_of(call, self._scope.boot_id)
         return LostResultAsked(
             question_id=f"l{self._session.fold.asked + 1}",
             call_id=call.id,
             tool=call.proposed.tool,
             shown=call.proposed.shown,
             started_at=call.started_at,
-            facts=evidence_of(call, self._scope.boot_id).text,
+            cwd=call.started.cwd,
+            facts=evidence.process,
+            output=evidence.output,
+            ended_at=self._session.fold.left_at,
             changes=await self._changes(call),
             checkpoint_id=call.started.checkpoint_id,
         )

@@ -67,7 +67,9 @@ class Wave:
     async def run_allowed(self, allowed: list[Authorised]) -> EndReason | None:
         """Run calls that need no gate any more. Raises StoppedError before any of them has started."""
         fold = self._scope.session.fold
-        taken, allowed = await self._checkpoint(allowed)
+        taken = await self._checkpoint(allowed)
+        if taken.error:
+            allowed = await self._deny_writers(allowed, taken.error)
         if taken.error and self._scope.config.require_checkpoints:
             return EndReason.CHECKPOINT_UNAVAILABLE
         if not allowed or not await self._start(allowed, taken):
@@ -81,28 +83,33 @@ class Wave:
             writers = await self._attribute(writers, taken)
         for one in writers:
             await self._end(await self._escalate(one))
-        return None if self._stored else EndReason.STATE_UNWRITABLE
+        if not self._stored:
+            return EndReason.STATE_UNWRITABLE
+        return EndReason.CHECKPOINT_UNAVAILABLE if self._lacks_checkpoint else None
 
     _stored = True  # False once the store refused the end of a call
+    _lacks_checkpoint = False  # True once a call was not run again for the want of a required one
 
-    async def _checkpoint(self, allowed: list[Authorised]) -> tuple[Taken, list[Authorised]]:
-        """The checkpoint, and the calls that still run with or without it."""
-        writers = [one for one in allowed if is_writer(one.call)]
+    async def _checkpoint(self, allowed: Sequence[Authorised]) -> Taken:
+        """The checkpoint; one without an error where the calls may run with or without it."""
         while True:
             taken = await self._snapshots.before([one.call for one in allowed], self._step)
             if not taken.error:
-                return taken, allowed
-            choice = await self._ask_without(writers[0].call, taken.error)
-            if choice == WAIT:
-                continue
+                return taken
+            writer = next(one for one in allowed if is_writer(one.call))
+            choice = await self._ask_without(writer.call, taken.error)
             if choice == GO_ON:
-                return Taken(), allowed
-            outcome = Outcome(
-                status=OutcomeStatus.DENIED,
-                text=f"Not run: no checkpoint could be taken before it ({taken.error})",
-            )
-            await self._scope.session.commit(*(ended(one.call, outcome) for one in writers))
-            return taken, [one for one in allowed if one not in writers]
+                return Taken()
+            if choice != WAIT:
+                return taken
+
+    async def _deny_writers(self, allowed: Sequence[Authorised], error: str) -> list[Authorised]:
+        """Answer those that needed the checkpoint; gives back the others."""
+        text = f"Not run: no checkpoint could be taken before it ({error})"
+        outcome = Outcome(status=OutcomeStatus.DENIED, text=text)
+        writers = [one for one in allowed if is_writer(one.call)]
+        await self._scope.session.commit(*(ended(one.call, outcome) for one in writers))
+        return [one for one in allowed if one not in writers]
 
     async def _ask_without(self, call: Prepared, error: str) -> str:
         """Whether to run without undo: a person says, or the configuration."""
@@ -123,7 +130,10 @@ class Wave:
             free_text=False,
             kind="no_checkpoint",
         )
-        return await ask_question(self._scope, question) or DENY
+        answer = await ask_question(self._scope, question)
+        if answer is None:
+            self._scope.stop.pause("you left the question open")
+        return answer or DENY
 
     async def _start(self, allowed: Sequence[Authorised], taken: Taken) -> bool:
         """Store checkpoint and starts in one transaction, unless a stop came before it."""
@@ -236,9 +246,15 @@ class Wave:
 
     async def _run_again(self, first: Ran, again: Authorised) -> Ran:
         try:
-            before = await self._snapshots.before([again.call], self._step)
+            before = await self._checkpoint([again])
         except StoppedError:
             return first  # what it came to is not stored yet
+        if before.error:
+            self._lacks_checkpoint = self._scope.config.require_checkpoints
+            text = (
+                f"{first.outcome.text}\nIt was not run again: no checkpoint could be taken ({before.error})"
+            )
+            return replace(first, outcome=replace(first.outcome, text=text))
         started = await self._started(again, first.checkpoint_id, 2)
         stop = self._scope.stop
         authorised = CallChanged(call_id=again.call.call_id, state=CallState.AUTHORISED)

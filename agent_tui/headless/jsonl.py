@@ -202,7 +202,10 @@ class JsonLines:
                     "call_id": body.call_id,
                     "tool": body.tool,
                 }
-                yield {"type": "item.started", "item": item | {"shown": body.shown, "facts": body.facts}}
+                yield {
+                    "type": "item.started",
+                    "item": item | {"shown": body.shown, "facts": body.facts, "output": body.output},
+                }
 
     def _planned(self, body: PlanChanged) -> Json:
         first = self._plan is None

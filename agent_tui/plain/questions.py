@@ -1,6 +1,7 @@
 """Approvals and questions as numbered lists: what is printed, and what an answer means."""
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -73,10 +74,18 @@ def heading(question: Question, number: int, total: int) -> tuple[list[str], lis
             return body, facts
         case LostResultAsked():
             body = ["A result was lost. This call may have run:", f"  {visible(question.shown, strict=True)}"]
-            facts = [f"Facts: {visible(question.facts)}"]
-            return body, facts + ([f"Changes: {changes_text(question.changes)}"] if question.changes else [])
+            return body, _lost_facts(question)
         case QuestionAsked():
             return [f"Question, {place}:", *visible(question.text).splitlines()], []
+
+
+def _lost_facts(question: LostResultAsked) -> list[str]:
+    started = time.strftime("%H:%M:%S", time.localtime(question.started_at))
+    printed = visible(question.output).splitlines()
+    facts = [f"In: {one_line(question.cwd, strict=True)}"] if question.cwd else []
+    facts.append(f"Started: {started}; {one_line(question.facts)}.")
+    facts += ["Output, its last lines:", *(f"  {line}" for line in printed)] if printed else ["Output: none."]
+    return facts + ([f"Changes: {changes_text(question.changes)}"] if question.changes else [])
 
 
 def choices(question: Question, arguments: str = "") -> list[Choice]:

@@ -163,8 +163,8 @@ class Asking:
             self._app.acts.do("cancel")
         elif name == "edit_patch":
             self._edit_patch()
-        elif name == "lost_diff":
-            self._show_lost()
+        elif name in ("lost_diff", "lost_output"):
+            self._show_lost(name)
         elif name in ("stay", "retry_write", "quit_now"):
             self._own = None
             self._show(None)
@@ -191,9 +191,13 @@ class Asking:
             changed = json.dumps({**arguments, "patch": text + "\n"}, ensure_ascii=False)
             self.answered(form.edited(changed))
 
-    def _show_lost(self) -> None:
+    def _show_lost(self, name: str) -> None:
         form = self._app.prompt.form
-        if isinstance(form, LostForm):
+        if not isinstance(form, LostForm):
+            return
+        if name == "lost_output":
+            self._app.views.output(form.event.call_id, form.event.shown or form.event.tool)
+        else:
             lost = form.event.checkpoint_id
             self._app.views.diff(f"since {lost}", {"checkpoint": lost}, before=lost, after="now")
 

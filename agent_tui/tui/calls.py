@@ -38,6 +38,7 @@ class Calls:
         self._touch = touch
         self._cards: dict[str, tuple[blocks.Card, blocks.Call]] = {}
         self._terminals: dict[str, tuple[blocks.Card, blocks.Call]] = {}
+        self.after = ""  # newest checkpoint taken after a call since the last one started
         self._early: list[events.CallEnded] = []  # of calls of the earlier part, until that is there
 
     def take_over(self, earlier: "Calls") -> None:
@@ -113,6 +114,7 @@ class Calls:
 
     def started(self, body: events.CallStarted, at: float) -> None:
         """It is about to run."""
+        self.after = ""
         found = self._cards.get(body.call_id)
         if found is not None:
             card, call = found
@@ -171,6 +173,7 @@ class Calls:
             call.output.total = max(call.output.total, total)
         call.changes, call.external, call.uncovered = body.changes, body.external, body.uncovered
         call.checkpoint_id = body.checkpoint_id or call.checkpoint_id
+        call.after_id = self.after if call.checkpoint_id else ""
         call.edited = call.shown if body.edited else ""
         if body.edited:
             call.shown = shown_arguments(body.tool, body.edited)

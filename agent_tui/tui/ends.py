@@ -13,7 +13,7 @@ _WORDS: dict[EndReason, tuple[EndGlyph, str]] = {  # empty words: the event's ow
     EndReason.CONTRACT_UNMET: ("failed", ""),
     EndReason.CANCELLED: ("interrupted", "cancelled by you"),
     EndReason.INTERRUPTED: ("interrupted", "interrupted by you"),
-    EndReason.CRASHED: ("failed", ""),
+    EndReason.CRASHED: ("failed", "crashed; resumed"),
     EndReason.BUDGET_TURNS: ("interrupted", ""),
     EndReason.BUDGET_TOOLS: ("interrupted", ""),
     EndReason.BUDGET_TIME: ("interrupted", ""),

@@ -321,6 +321,8 @@ class Feed:
     def _checkpoint(self, body: events.CheckpointTaken) -> None:
         cause = body.checkpoint.cause
         before = self._newest
+        if cause.phase is Phase.AFTER_CALL:
+            self.calls.after = body.checkpoint.id
         if cause.phase is Phase.TURN_START:
             before, words = self._before_message, "your message"
         elif cause.phase is Phase.BEFORE_CALL:

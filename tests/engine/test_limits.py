@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from agent_tui.engine.commands import Answer, Interrupt, Submit
-from agent_tui.engine.events import CallStarted, NoticeRaised, QuestionAsked, TurnEnded
-from agent_tui.engine.types import Budgets, EndReason
+from agent_tui.engine.events import CallStarted, NoticeRaised, QuestionAsked, TaskChanged, TurnEnded
+from agent_tui.engine.types import Budgets, EndReason, TaskStatus
 from agent_tui.models.base import ModelInfo, TextDelta
 from checkpoints.types import CheckpointError
 from context.items import NoticeItem, Usage
@@ -186,6 +186,18 @@ async def test_a_missing_checkpoint_asks_the_person_before_the_call_runs(tmp_pat
         await run.wait(TurnEnded)
     assert run.toolbox.ran == []
     assert "no checkpoint" in last_results(run.model.requests[1])[0]
+
+
+async def test_leaving_the_question_of_a_missing_checkpoint_denies_and_pauses(tmp_path: Path) -> None:
+    async with engine(tmp_path, calls(("exec_command", {"cmd": "x"}))) as run:
+        run.checkpointer.error = CheckpointError("disk busy")
+        run.send(Submit(text="go"))
+        asked = await run.wait(QuestionAsked)
+        assert isinstance(asked, QuestionAsked)
+        run.send(Answer(question_id=asked.question_id, text=None))
+        ended = await run.wait(TurnEnded)
+    assert isinstance(ended, TurnEnded) and ended.reason is EndReason.INTERRUPTED
+    assert run.toolbox.ran == [] and run.bodies(TaskChanged)[-1].status is TaskStatus.PAUSED
 
 
 async def test_a_required_checkpoint_that_cannot_be_had_ends_the_run(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from agent_tui.engine.events import (
     InputAccepted,
     InputReturned,
     LostResultAsked,
+    NoticeRaised,
     SessionStarted,
     TurnEnded,
 )
@@ -45,7 +46,12 @@ async def test_a_lost_command_is_asked_about_and_never_run_again(tmp_path: Path)
     async with engine(tmp_path, text("done")) as run:
         asked = await run.wait(LostResultAsked)
         assert isinstance(asked, LostResultAsked)
-        assert "half of the output" in asked.facts
+        assert asked.output == "half of the output\n" and asked.ended_at >= asked.started_at > 0
+        [told] = [body.text for body in run.bodies(NoticeRaised)]
+        assert (
+            "without a close (killed); 0 calls have their results, 1 has none, and nothing was run again"
+            in told
+        )
         assert [body.reason for body in run.bodies(TurnEnded)] == [EndReason.CRASHED]
         run.send(Settle(question_id=asked.question_id, choice="keep"))
         await run.wait(TurnEnded, count=2)

@@ -380,7 +380,10 @@ def lost() -> list[e.Body]:
         tool="exec_command",
         shown="alembic upgrade head",
         started_at=900.0,
-        facts="2 s before the end; its process is gone",
+        facts="its process is gone",
+        cwd="~/src/shop",
+        output="INFO Context impl SQLiteImpl\nINFO Running upgrade 3fa1 -> 9bc2, add orders\n",
+        ended_at=902.0,
         changes=scenes.CHANGES,
         checkpoint_id="7f3a/31",
     )
@@ -573,6 +576,11 @@ SCENES: dict[str, Scene] = {
     "question": Scene(play=question, keys=("arm",)),
     "question-own-words": Scene(play=question, keys=("arm", "3", "x")),
     "lost-result": Scene(play=lost, keys=("arm",)),
+    "lost-result-output": Scene(
+        play=lost,
+        keys=("arm", "o"),
+        data={Q.OUTPUT: "INFO Context impl SQLiteImpl\nINFO Running upgrade 3fa1 -> 9bc2, add orders"},
+    ),
     "lost-result-again": Scene(play=lost, keys=("arm", "a", "arm")),
     "leave": Scene(play=live_terminals, keys=("ctrl+d",)),
     "demo": Scene(offered="Make the failing test pass"),

@@ -5,7 +5,7 @@ from agent_tui.engine.commands import Decide
 from agent_tui.engine.events import ApprovalAsked
 from agent_tui.engine.types import Decision
 from agent_tui.tui import words
-from agent_tui.tui.forms.form import Act, Choice, Effect, Send, Spacing, Writing, fact
+from agent_tui.tui.forms.form import CHOICE, Act, Choice, Effect, Send, Spacing, Writing, fact
 from agent_tui.tui.forms.saving import Saving
 from agent_tui.tui.transcript import diff
 from agent_tui.tui.transcript.lines import Line, Span, untrusted, wrap
@@ -32,6 +32,8 @@ _KINDS = {
 
 class ApprovalForm:
     """One `ApprovalAsked`; the digest that was shown goes back with every answer."""
+
+    columns = CHOICE
 
     def __init__(self, event: ApprovalAsked) -> None:
         self.event = event

@@ -22,6 +22,7 @@ from agent_tui.tui.transcript.look import Look
 
 Spacing = Literal["airy", "close", "none"]  # blank lines: all, before the choices only, none
 LABEL = 10  # columns of a fact's label
+CHOICE, WIDE_CHOICE = 18, 23  # columns of a choice's label: of an approval, of what else is asked
 COMPACT_BELOW = 20  # rows of the terminal under which a prompt has no blank lines
 
 
@@ -76,6 +77,10 @@ class Form(Protocol):
     @property
     def spacing(self) -> Spacing:
         """Where it has blank lines, on a screen that has room for them."""
+
+    @property
+    def columns(self) -> int:
+        """Of a choice's label."""
 
     def object(self, look: Look) -> list[Line]:
         """What it is about, whole."""
@@ -136,9 +141,9 @@ def choice_rows(form: Form, look: Look, place: "Place", locked: str) -> list[Lin
             Span(f"{key}  ", "accent" if armed and not blocked else "muted"),
         )
         role = "muted" if blocked else "text"
-        label = f"{choice.label:<18}" if note else choice.label
+        label = f"{choice.label:<{form.columns}}" if note else choice.label
         spans = [*untrusted(label, role, strict=True), *untrusted(note, "muted", strict=True)]
-        rows += wrap(spans, look.width, first=lead, rest=(Span(" " * 25),))
+        rows += wrap(spans, look.width, first=lead, rest=(Span(" " * (form.columns + 7)),))
     if alone < len(choices) - 1:
         chosen = selected - alone if selected >= alone else -1
         rows += joined_choices(choices[alone:-1], look, armed=armed, locked=bool(locked), selected=chosen)

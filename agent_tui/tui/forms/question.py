@@ -1,11 +1,12 @@
 """Questions of the model, lost results after a crash, and leaving with live terminals."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agent_tui.engine import commands, events
 from agent_tui.safe_text import one_line
 from agent_tui.tui import words
-from agent_tui.tui.forms.form import Act, Choice, Effect, Send, Spacing, Writing, fact
+from agent_tui.tui.forms.form import CHOICE, WIDE_CHOICE, Act, Choice, Effect, Send, Spacing, Writing, fact
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript import changes
 from agent_tui.tui.transcript.lines import Line, Span, untrusted, wrap
@@ -19,6 +20,7 @@ class QuestionForm:
 
     title = "question"
     spacing: Spacing = "close"
+    columns = CHOICE
 
     def __init__(self, event: events.QuestionAsked) -> None:
         self.event = event
@@ -88,6 +90,7 @@ class LostForm:
 
     title = "result lost"
     spacing: Spacing = "airy"
+    columns = WIDE_CHOICE
 
     def __init__(self, event: events.LostResultAsked) -> None:
         self.event = event
@@ -109,8 +112,12 @@ class LostForm:
         import time
 
         event = self.event
+        rows = fact("in", untrusted(words.home(event.cwd), strict=True), look) if event.cwd else []
         started = time.strftime("%H:%M:%S", time.localtime(event.started_at))
-        rows = fact("started", untrusted(f"{started}; {event.facts}" if event.facts else started), look)
+        if event.ended_at > event.started_at:
+            started += f", {_span(event.ended_at - event.started_at)} before the end"
+        rows += fact("started", untrusted(f"{started}; {event.facts}" if event.facts else started), look)
+        rows += fact("output", untrusted(self._kept(), strict=True), replace(look, low=True))
         if event.changes:
             spans = [
                 Span(f"{changes.files(event.changes)} since checkpoint "),
@@ -121,6 +128,14 @@ class LostForm:
             rows += fact("changes", shown, look, "d diff")
         return rows
 
+    def _kept(self) -> str:
+        lines = [line for line in self.event.output.split("\n") if line.strip()]
+        return (
+            f"{words.count(len(lines), 'line')} kept: {one_line(lines[-1])}"
+            if lines
+            else "it printed nothing"
+        )
+
     def choices(self) -> Sequence[Choice]:
         """keep, back, again, stop."""
         if self._sure:
@@ -129,7 +144,14 @@ class LostForm:
                 Choice(key="Esc", label="back"),
             ]
         back = (
-            [Choice(key="b", label="back to before it", note=f"rollback to {self.event.checkpoint_id}")]
+            [
+                Choice(
+                    key="b",
+                    label="back to before it",
+                    note=f"rollback to {self.event.checkpoint_id}",
+                    short="back",
+                )
+            ]
             if self.event.checkpoint_id
             else []
         )
@@ -147,13 +169,15 @@ class LostForm:
         ]
 
     def corner(self) -> str:
-        """Nothing."""
-        return ""
+        """What it printed."""
+        return "o all output" if self.event.output and not self._sure else ""
 
     def press(self, key: str) -> Effect:
         """One armed key."""
         if key == "d" and self.event.changes:
             return Act(name="lost_diff")
+        if key == "o" and self.corner():
+            return Act(name="lost_output")
         if key == "a":
             if self._sure:
                 return self._settle("again")
@@ -182,11 +206,17 @@ class LostForm:
         return Send(body=settled)
 
 
+def _span(seconds: float) -> str:
+    """`2 s`, `1:03`."""
+    return f"{max(round(seconds), 1)} s" if seconds < 59.5 else words.clock(seconds)
+
+
 class LeaveForm:
     """Quitting while terminals are live."""
 
     title = "leave"
     spacing: Spacing = "none"
+    columns = CHOICE
 
     def __init__(self, terminals: Sequence[events.TerminalChanged]) -> None:
         self.writing: Writing | None = None

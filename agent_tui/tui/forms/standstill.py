@@ -8,7 +8,7 @@ from pathlib import Path
 from agent_tui.engine import commands, events
 from agent_tui.safe_text import one_line
 from agent_tui.tui import words
-from agent_tui.tui.forms.form import Act, Choice, Effect, Send, Spacing, Writing, fact
+from agent_tui.tui.forms.form import WIDE_CHOICE, Act, Choice, Effect, Send, Spacing, Writing, fact
 from agent_tui.tui.transcript.lines import Line, Span, untrusted, wrap
 from agent_tui.tui.transcript.look import Look
 
@@ -20,6 +20,7 @@ class RuntimeForm(ABC):
 
     spacing: Spacing = "none"
     title = ""
+    columns = WIDE_CHOICE
 
     def __init__(self, event: events.QuestionAsked) -> None:
         self.event = event
@@ -172,7 +173,7 @@ class NoCheckpointForm(RuntimeForm):
             Choice(key="w", label="wait 30 s more", short="wait"),
             Choice(key="r", label="run without undo", note="this call cannot be taken back", short="run"),
             Choice(key="n", label="deny"),
-            Choice(key="Esc", label="deny"),
+            Choice(key="Esc", label="deny and pause"),
         ]
 
     def answers(self) -> dict[str, str]:
@@ -186,6 +187,7 @@ class UnwritableForm:
 
     title = "cannot write the session"
     spacing: Spacing = "none"
+    columns = WIDE_CHOICE
     writing: Writing | None = None
 
     def __init__(self, state_dir: Path) -> None:

@@ -118,6 +118,7 @@ class Call:
     external: tuple[FileChange, ...] = ()
     uncovered: tuple[str, ...] = ()
     checkpoint_id: str = ""
+    after_id: str = ""  # checkpoint
     edited: str = ""
     denied_by: str = ""
     feedback: str = ""

@@ -252,7 +252,8 @@ def _after(call: Call, expanded: bool, look: Look) -> list[Line]:
             glyphs.notice, f"not covered by undo: {', '.join(call.uncovered[:4])}", "attention", look
         )
     if expanded and call.checkpoint_id:
-        rows.append((Span("  "), *untrusted(f"checkpoint {call.checkpoint_id} before", "muted")))
+        after = f", {call.after_id} after" if call.after_id else ""
+        rows.append((Span("  "), *untrusted(f"checkpoint {call.checkpoint_id} before{after}", "muted")))
     return rows
 
 
