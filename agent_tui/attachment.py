@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui.errors import UsageError
-from context.estimate import TOKENS_PER_IMAGE
 from context.items import Image
 from tools.file_kind import image_type
 from tools.image_size import MAX_SIDE, image_size
@@ -57,6 +56,8 @@ def image_of(data: bytes, name: str, where: str) -> Image:
 
 def facts_of(image: Image) -> Facts:
     """Its size in pixels, bytes and tokens."""
+    from context.estimate import TOKENS_PER_IMAGE
+
     head = base64.b64decode(image.data[:HEAD_CHARS])
     size = len(image.data) * 3 // 4 - image.data[-2:].count("=")
     return Facts(pixels=image_size(head) or (0, 0), size_bytes=size, tokens=TOKENS_PER_IMAGE)

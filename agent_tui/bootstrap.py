@@ -8,10 +8,10 @@ is an `UnavailableError` before anything is sent.
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -326,7 +326,6 @@ def _ports(
     """The ports, and what of them could not be had."""
     from agent_tui.engine.approvals import SessionGate
     from agent_tui.engine.ports import Ports
-    from agent_tui.models.offers import Offers
     from agent_tui.models.retry import delay_before_retry, falls_back
     from agent_tui.repo_map import RepoMapTool
     from agent_tui.surroundings import git_branch, nested_instructions, project_text, workspace_files
@@ -369,7 +368,7 @@ def _ports(
         fallback=fallback,
         falls_back=falls_back,
         files=lambda: workspace_files(config.workspace),
-        models=partial(_model_list, Offers(provider_table(start.settings), os.environ, any_key=KEY_VARIABLE)),
+        models=_models_of(start.settings),
         branch=lambda: git_branch(config.workspace),
         nested_instructions=lambda paths: nested_instructions(config, paths),
     )
@@ -412,26 +411,47 @@ def _fallback(start: Start, config: Config) -> tuple[tuple[str, ...], list[str]]
     return tuple(usable), problems
 
 
-async def _model_list(offers: "Offers") -> list[dict[str, object]]:
+def _models_of(settings: Settings) -> Callable[[], Awaitable[list[dict[str, object]]]]:
     """As `Subject.MODELS` has it; local servers are asked when somebody looks, never before."""
-    return [asdict(offer) for offer in await offers.list()]
+
+    @cache
+    def offers() -> "Offers":
+        from agent_tui.models.offers import Offers
+
+        return Offers(provider_table(settings), os.environ, any_key=KEY_VARIABLE)
+
+    async def listed() -> list[dict[str, object]]:
+        return [asdict(offer) for offer in await offers().list()]
+
+    return listed
 
 
 def _with_stored(ports: "Ports", config: Config) -> "Ports":
     """The ports with what reaches other sessions and the person's settings."""
-    from agent_tui import stored, told
-    from agent_tui.config.edit import set_value
+    from agent_tui import told
 
     told_in = None if config.ephemeral else config.state_dir
 
     def keep_model(name: str) -> None:
+        from agent_tui.config.edit import set_value
+
         set_value(config.config_dir, "model", name)
+
+    async def rename(found: str, title: str) -> None:
+        from agent_tui import stored
+
+        await stored.rename(stored.find(config.state_dir, found), title)
+
+    def remove(found: str) -> None:
+        from agent_tui import stored
+
+        stored.remove(stored.find(config.state_dir, found))
 
     return replace(
         ports,
         sessions=lambda: _session_list(config),
-        rename_session=lambda found, title: stored.rename(stored.find(config.state_dir, found), title),
-        remove_session=lambda found: stored.remove(stored.find(config.state_dir, found)),
+        rename_session=rename,
+        remove_session=remove,
         keep_model=keep_model,
         is_news=lambda text: bool(told.news(told_in, [text])),
     )

@@ -8,7 +8,7 @@ from agent_tui.engine.types import ModelChoice
 from agent_tui.errors import UsageError
 from agent_tui.models.catalog import find_provider, header_secrets, provider_names
 from agent_tui.models.example import EXAMPLE_MODEL
-from agent_tui.models.router import CatalogError, Route, find_route
+from agent_tui.models.route import CatalogError, Route, find_route
 
 KEY_VARIABLE = "AGENT_TUI_API_KEY"  # a key for whatever provider is chosen
 DEMO = "demo"

@@ -8,6 +8,7 @@ view stands.
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from agent_tui.engine.beside import ask_beside
 from agent_tui.engine.events import (
@@ -22,13 +23,13 @@ from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Part
 from agent_tui.models.base import ModelError, ModelRequest
 from context.budget import OVERFLOW_TARGET_SHARE, Window
-from context.epoch import EpochInput, EpochPlan, finish_epoch, plan_epoch
 from context.guard import MAX_EPOCHS_A_REQUEST, Guard
-from context.history import history_name, history_pointer
 from context.items import CompactionItem
-from context.summary import summary_view
 from context.units import units_of, visibility_of
 from context.view import UserUnit, View
+
+if TYPE_CHECKING:  # what an epoch takes is imported for the first one
+    from context.epoch import EpochInput, EpochPlan
 
 FLOOR_SHARE = 0.5  # of the soft limit: what can never be hidden should stay below it
 REREAD_STRIKES = 2
@@ -55,8 +56,7 @@ class Compactor:
         wanted = tokens >= window.soft and self._guard.may_run(tokens, window.input)
         if (wanted or tokens > window.input) and self._epochs < MAX_EPOCHS_A_REQUEST:
             above = "hard" if tokens > window.input else "soft"
-            given = EpochInput(facts={}, window=window, floor=not wanted)
-            await self._run(f"the view grew above the {above} limit", given)
+            await self._run(f"the view grew above the {above} limit", window, floor=not wanted)
             tokens = self._tokens()
         if tokens <= window.input:
             return ""
@@ -76,13 +76,11 @@ class Compactor:
             await self._session.commit(SettingChanged(key=window_setting(self._scope), value=str(stated)))
         window = window_of(self._scope)
         target = min(round(window.input * OVERFLOW_TARGET_SHARE), round(tokens * OVERFLOW_TARGET_SHARE))
-        given = EpochInput(facts={}, window=window, target_tokens=target)
-        return await self._run("the provider said the request is too long", given)
+        return await self._run("the provider said the request is too long", window, target_tokens=target)
 
     async def manual(self, focus: str) -> str:
         """`/compact`: an epoch now, whatever the guard says; a refusal when nothing can be hidden."""
-        given = EpochInput(facts={}, window=window_of(self._scope), focus=focus)
-        done = await self._run("you asked for it", given)
+        done = await self._run("you asked for it", window_of(self._scope), focus=focus)
         return "" if done else "nothing to compact: the view is small, and its newest part stays"
 
     def is_too_big_for(self, window: Window) -> bool:
@@ -91,7 +89,7 @@ class Compactor:
 
     async def shrink_for(self, window: Window, model: str) -> None:
         """Before a switch to a smaller window: one epoch with the model that knows the session."""
-        await self._run(f"`{model}` has a smaller window", EpochInput(facts={}, window=window))
+        await self._run(f"`{model}` has a smaller window", window)
 
     async def undo(self) -> str:
         """Take the newest epoch back; a refusal when there is none."""
@@ -173,34 +171,51 @@ class Compactor:
         used = self._tokens()
         self._session.show(StatusChanged(context_used=used, context_window=window_of(self._scope).size))
 
-    async def _run(self, cause: str, given: EpochInput) -> bool:
-        """One epoch; False when it would change nothing. Raises StoppedError and RecordsError."""
+    async def _run(
+        self,
+        cause: str,
+        window: Window,
+        *,
+        focus: str = "",
+        target_tokens: int | None = None,
+        floor: bool = False,
+    ) -> bool:
+        """One epoch (see `EpochInput`); False when it would change nothing. Raises StoppedError and
+        RecordsError."""
+        from context.epoch import EpochInput, finish_epoch
+        from context.history import history_pointer
+
         self._epochs += 1
         fold = self._session.fold
         record = self._session.item_id("k")
-        given = replace(
-            given,
+        given = EpochInput(
             facts=fold.facts,
+            window=window,
             guard=self._guard,
             live=self._live_lines(),
             live_ids=tuple(fold.terminals),
             history=history_pointer(record, self._records()),
+            focus=focus,
+            target_tokens=target_tokens,
+            floor=floor,
         )
         plan = self._plan(given)
         if plan.changes_nothing:
             return False
         self._session.show(CompactionStarted(cause=cause))
-        summary, guard = await self._summary(plan, given.focus)
+        summary, guard = await self._summary(plan, focus)
         item, problem = finish_epoch(plan, record, summary)
         if problem:
             guard = self._guard.after_summary(ok=False, now=self._session.clock.now())
             problem = f"the model's summary was not used: {problem}"
         lost = self._keep_history(item.id, plan)
-        await self._store(item, cause, plan, given.window, guard, "\n".join(filter(None, (problem, lost))))
+        await self._store(item, cause, plan, window, guard, "\n".join(filter(None, (problem, lost))))
         return True
 
-    def _plan(self, given: EpochInput) -> EpochPlan:
+    def _plan(self, given: "EpochInput") -> "EpochPlan":
         """The gentlest plan that fits: where that is still above the hard limit, the floor."""
+        from context.epoch import plan_epoch
+
         log, view, meter = self._session.fold.log, self._view(), self._scope.meter
         plan = plan_epoch(log, view, meter, given)
         if plan.tokens_after <= given.window.input or given.floor:
@@ -208,7 +223,7 @@ class Compactor:
         return plan_epoch(log, view, meter, replace(given, floor=True))
 
     async def _store(
-        self, item: CompactionItem, cause: str, plan: EpochPlan, window: Window, guard: Guard, detail: str
+        self, item: CompactionItem, cause: str, plan: "EpochPlan", window: Window, guard: Guard, detail: str
     ) -> None:
         judged = guard.after_epoch(
             plan.tokens_before, plan.tokens_after, window.soft, window.input, plan.hidden_keys
@@ -245,9 +260,11 @@ class Compactor:
             if isinstance(item, CompactionItem) and item.hidden and item.id not in undone
         ]
 
-    def _keep_history(self, record: str, plan: EpochPlan) -> str:
+    def _keep_history(self, record: str, plan: "EpochPlan") -> str:
         """Keep what leaves the view as text that can be read by reference; why not, or ''. The log
         holds it in any case."""
+        from context.history import history_name
+
         earlier = self._records()
         head = f"[the epoch before this one: out/{history_name(earlier[-1])}]\n" if earlier else ""
         path = self._scope.artifacts / f"{history_name(record)}.out"
@@ -273,12 +290,15 @@ class Compactor:
 
     # --- layer 3 ------------------------------------------------------------------------------
 
-    async def _summary(self, plan: EpochPlan, focus: str) -> tuple[str | None, Guard]:
+    async def _summary(self, plan: "EpochPlan", focus: str) -> tuple[str | None, Guard]:
         """A model's summary where one is configured and the breaker allows it; never required."""
         guard, now = self._guard, self._session.clock.now()
         model = self._scope.ports.summariser
         if model is None or not plan.span or not guard.summary_allowed(now):
             return None, guard
+
+        from context.summary import summary_view
+
         room = Window(size=model.info.context_window, max_output=model.info.max_output)
         request = ModelRequest(
             view=summary_view(plan, focus=focus, input_tokens=room.input),

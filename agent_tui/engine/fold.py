@@ -5,6 +5,7 @@ Nothing here is written but by `apply`; nothing is in it that the records do not
 
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from agent_tui.engine.budget import Spent
 from agent_tui.engine.changes import merge_changes
@@ -43,16 +44,17 @@ from agent_tui.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from agent_tui.engine.facts import fact_of
 from agent_tui.engine.progress import Progress
 from agent_tui.engine.states import NOT_RUN, RunState, States
 from agent_tui.engine.types import Decision, EndReason, TaskStatus
 from checkpoints.types import Checkpoint, FileChange, Phase
-from context.facts import CallFact
 from context.guard import Guard
 from context.items import CompactionItem, Item, NoticeItem, ResultItem, Usage
 from context.units import LogReader
 from tools.types import Outcome, Spawned
+
+if TYPE_CHECKING:
+    from context.facts import CallFact
 
 TERMINALS_NOTICE = "Live terminals: "
 ACTIVE = (TaskStatus.RUNNING, TaskStatus.WAITING_TOOL)  # nobody is waited for: time counts
@@ -179,7 +181,7 @@ class Fold:
         found = self.states.of("task", self.task_id)
         return TaskStatus(found) if found is not None else None
 
-    def facts_of(self, step: int) -> list[CallFact]:
+    def facts_of(self, step: int) -> "list[CallFact]":
         """Facts of the calls of one step, newest first; looks at no earlier step."""
         newest = takewhile(lambda fact: fact.step >= step, reversed(self.facts.values()))
         return [fact for fact in newest if fact.step == step]
@@ -299,6 +301,8 @@ class Fold:
                 pass
 
     def _end_call(self, body: CallEnded) -> None:
+        from agent_tui.engine.facts import fact_of
+
         call = self.calls[body.call_id]
         call.ended = body
         if body.outcome.status in NOT_RUN and call.reserved:
@@ -318,7 +322,7 @@ class Fold:
             self.is_planned = True
             self.run.changes = merge_changes((*self.run.changes, *body.changes))
 
-    def _note_check(self, fact: CallFact) -> None:
+    def _note_check(self, fact: "CallFact") -> None:
         """Remember whether a check moved: from fail to pass, or to another set of failures."""
         if fact.is_check and fact.status in ("succeeded", "failed", "timed_out"):
             old = self.checks.get(fact.key)

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agent_tui.engine.events import CallTrace, ProgressJudged
-from agent_tui.engine.facts import call_key
 from tools.types import Outcome, OutcomeStatus
 
 WINDOW_CALLS = 24
@@ -45,6 +44,8 @@ def normalise(text: str) -> str:
 
 def call_fingerprint(tool: str, arguments: str) -> str:
     """Equal for equal calls: JSON with sorted keys, whitespace inside strings kept."""
+    from agent_tui.engine.facts import call_key
+
     try:
         value = json.loads(arguments)
     except (ValueError, RecursionError):

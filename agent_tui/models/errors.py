@@ -11,8 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from agent_tui.models.base import ErrorKind, ModelError
-
-MAX_MESSAGE_CHARS = 500
+from agent_tui.models.line import one_line
 
 _KIND_BY_STATUS: Mapping[int, ErrorKind] = {
     400: ErrorKind.BAD_REQUEST,
@@ -186,15 +185,6 @@ def _number(value: str | None) -> float | None:
     except ValueError:
         return None
     return number if 0 <= number < float("inf") else None
-
-
-def one_line(text: str, secrets: tuple[str, ...] = ()) -> str:
-    """Text of others as one line for people, without the secrets named and without control characters."""
-    for secret in secrets:
-        if len(secret) >= 4:
-            text = text.replace(secret, "…")
-    line = "".join(char if char.isprintable() else " " for char in " ".join(text.split()))
-    return line if len(line) <= MAX_MESSAGE_CHARS else line[:MAX_MESSAGE_CHARS] + "…"
 
 
 def _read(body: Any) -> tuple[str, tuple[str, ...], int | None]:

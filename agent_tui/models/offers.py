@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.models.catalog import CatalogError, Provider, find_model, find_provider, readable_providers
-from agent_tui.models.transport import is_loopback
+from agent_tui.models.route import is_loopback
 
 if TYPE_CHECKING:
     from agent_tui.models.local import LocalServer

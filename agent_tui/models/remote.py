@@ -17,7 +17,6 @@ from agent_tui.models.base import (
     StreamPart,
 )
 from agent_tui.models.catalog import Quirks
-from agent_tui.models.errors import from_response
 from agent_tui.models.sse import ServerEvent, SseDecoder, StreamTooLongError
 from agent_tui.models.transport import TransportError
 
@@ -127,6 +126,8 @@ class RemoteModel:
                 yield Failed(error=failure.error)
                 return
         except StreamReportedError as failure:
+            from agent_tui.models.errors import from_response
+
             error = from_response(None, failure.body, now=time.time())
             yield Failed(error=self._transport.redacted(error))
             return

@@ -9,7 +9,6 @@ of every event has to be made (0.4 s on a first Responses call).
 import asyncio
 import gc
 import importlib
-import re
 import sys
 import threading
 import time
@@ -18,13 +17,12 @@ from concurrent.futures import Future
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from agent_tui.models.base import ErrorKind, ModelError
 from agent_tui.models.catalog import header_secrets
-from agent_tui.models.deferred import deferring
-from agent_tui.models.errors import from_response, one_line
 from agent_tui.models.keys import KeyUnavailableError
+from agent_tui.models.line import one_line
+from agent_tui.models.route import is_loopback
 
 Sdk = Literal["openai", "anthropic"]
 
@@ -34,7 +32,6 @@ NO_KEY = "none"  # the SDKs insist on a key; servers on loopback do not look at 
 _IMPORTING = threading.Lock()
 # Half of openai's import is types that no request of ours uses; anthropic uses most of its own at once.
 _DEFERRED: Mapping[str, str] = {"openai": "openai.types"}
-_LOOPBACK = re.compile(r"127(?:\.\d{1,3}){3}")
 
 
 class TransportError(Exception):
@@ -62,12 +59,6 @@ class Endpoint:
         return is_loopback(self.base_url)
 
 
-def is_loopback(url: str) -> bool:
-    """The address is this machine's own: no key is needed and no proxy is asked."""
-    host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or _LOOPBACK.fullmatch(host) is not None
-
-
 def load_sdk(sdk: Sdk) -> Any:
     """The imported SDK. Blocks while it is imported; safe from any thread."""
     with _IMPORTING:
@@ -88,6 +79,8 @@ def _import_without_collection(sdk: Sdk) -> None:
 
 
 def _import_deferred(sdk: Sdk) -> None:
+    from agent_tui.models.deferred import deferring
+
     before = set(sys.modules)
     try:
         with deferring(_DEFERRED[sdk]) if sdk in _DEFERRED else nullcontext():
@@ -261,6 +254,8 @@ class Transport:
             body += chunk
             if len(body) >= MAX_REFUSAL_BYTES:
                 break
+        from agent_tui.models.errors import from_response
+
         error = from_response(
             response.status_code,
             bytes(body[:MAX_REFUSAL_BYTES]).decode(response.encoding or "utf-8", "replace").strip(),

@@ -20,7 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from agent_tui.models.base import Completed, ModelRequest, TextDelta  # noqa: E402
-from agent_tui.models.router import dialect_of, find_route, open_model  # noqa: E402
+from agent_tui.models.route import find_route  # noqa: E402
+from agent_tui.models.router import dialect_of, open_model  # noqa: E402
 from context.items import CallPart, ModelOrigin, ResponseItem, ResultItem, UserItem  # noqa: E402
 from context.view import ExchangeUnit, UserUnit, View  # noqa: E402
 from scripts.measuring import QUICK, report  # noqa: E402
@@ -43,7 +44,8 @@ dialect, url = sys.argv[1:]
 preload("anthropic" if dialect == "messages" else "openai")
 import asyncio
 from agent_tui.models.base import ModelRequest
-from agent_tui.models.router import find_route, open_model
+from agent_tui.models.route import find_route
+from agent_tui.models.router import open_model
 from context.items import UserItem
 from context.view import UserUnit, View
 async def main():

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from agent_tui.models.base import ModelRequest
 from agent_tui.models.catalog import Quirks
-from agent_tui.models.router import dialect_of, find_route
+from agent_tui.models.route import find_route
+from agent_tui.models.router import dialect_of
 from context.items import (
     CallPart,
     Image,

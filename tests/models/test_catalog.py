@@ -4,7 +4,7 @@ import pytest
 
 from agent_tui.models.base import ModelInfo, cost_usd
 from agent_tui.models.catalog import CatalogError, Quirks, find_model, find_provider, provider_names
-from agent_tui.models.router import find_route
+from agent_tui.models.route import find_route
 from context.items import Usage
 
 

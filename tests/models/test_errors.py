@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from agent_tui.models.base import ErrorKind, ModelError
-from agent_tui.models.errors import from_response, one_line, retry_after
+from agent_tui.models.errors import from_response, retry_after
+from agent_tui.models.line import one_line
 
 NOW = 1_000_000_000.0  # 2001-09-09 01:46:40 UTC
 

@@ -4,7 +4,8 @@ import sys
 from pathlib import Path
 
 from agent_tui.models.base import Completed, ErrorKind, Failed
-from agent_tui.models.router import find_route, open_model
+from agent_tui.models.route import find_route
+from agent_tui.models.router import open_model
 from tests.model_server.fixture import ModelServer
 from tests.models.views import model_at, parts_of, request, route_to, user
 

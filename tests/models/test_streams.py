@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from agent_tui.models.base import Completed, Failed, ModelError, ReasoningDelta, TextDelta
 from agent_tui.models.remote import RemoteModel
-from agent_tui.models.router import dialect_of, find_route
+from agent_tui.models.route import find_route
+from agent_tui.models.router import dialect_of
 from context.items import CallPart, OpaquePart, ReasoningPart, TextPart
 from tests.models.views import request, user
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from agent_tui.models.base import Completed, ModelRequest, StreamPart
 from agent_tui.models.remote import RemoteModel
-from agent_tui.models.router import Route, find_route, open_model
+from agent_tui.models.route import Route, find_route
+from agent_tui.models.router import open_model
 from context.items import (
     CallPart,
     Image,

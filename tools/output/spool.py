@@ -1,6 +1,5 @@
 """The full output of a call on disk, bounded in size."""
 
-import ctypes
 import errno
 import os
 from pathlib import Path
@@ -65,6 +64,8 @@ class Spool:
 
     def _let_go(self) -> None:
         """Free the middle, so that the first and the last half of the cap stay."""
+        import ctypes
+
         start = self.hole[1] or self._cap // 2 // _BLOCK * _BLOCK
         end = (self._size - self._cap // 2) // _BLOCK * _BLOCK
         libc = ctypes.CDLL(None, use_errno=True)
