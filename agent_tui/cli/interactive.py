@@ -30,6 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def start(arguments: argparse.Namespace, *, prompt: str, resume: str = "", fork: bool = False) -> int:
     """Start an interface on a new session, or on the stored one that `resume` names."""
+    startup.begin()
     from agent_tui.cli.settings import configure, images, whole_text
 
     config, settings = configure(arguments, interactive=True)
@@ -49,7 +50,6 @@ def start(arguments: argparse.Namespace, *, prompt: str, resume: str = "", fork:
             return 0
         config, settings = settled
 
-    startup.begin()
     from agent_tui.bootstrap import Start
     from agent_tui.frontends import run_demo, run_interface
 
