@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,21 +61,40 @@ def _program(root: Path) -> Program:
 
 def _first_request(dialect: str, port: int, root: Path, floor: float) -> None:
     program = _program(root / dialect)
-    times, peaks = [], []
-    for _ in range(RUNS):
-        server = ModelServer(port, root)
-        server.script([{"text": "hello"}])
-        started = time.monotonic()
-        process = program.start("exec", *model_flags(dialect, server.base_url(dialect)), "hi")
-        peaks.append(_peak_mib(process))
-        times.append((server.requests[0].at - started) * 1000)
-    sdk = SDK_OF[dialect]
-    sdk_ms = bare_ms(f"import gc; gc.disable(); import {sdk}") - floor
-    whole = statistics.median(times)
+    runs = [_run(program, dialect, port, root) for _ in range(RUNS)]
+    whole = statistics.median(ms for ms, _ in runs)
     report(f"start: to the first request, {dialect}", whole, "ms", floor, "under 0.9 of 990 × floor / 22 ms")
-    # Shortest against shortest: a difference of medians would be mostly noise of the machine.
-    report(f"start: the same without importing {sdk}", min(times) - sdk_ms, "ms", floor, "under 150 ms")
-    report(f"start: peak memory of a text-only run, {dialect}", max(peaks), "MiB", None, "under 120 MB")
+    sdk = SDK_OF[dialect]
+    rest = statistics.median(_ms_without_sdk(program, dialect, port, root) for _ in range(RUNS))
+    report(f"start: the same without importing {sdk}", rest, "ms", floor, "under 150 ms")
+    peak = max(peak for _, peak in runs)
+    report(f"start: peak memory of a text-only run, {dialect}", peak, "MiB", None, "under 120 MB")
+
+
+def _run(program: Program, dialect: str, port: int, root: Path) -> tuple[float, float]:
+    """Time from the start of the program to its first request, in ms, and its peak memory in MiB."""
+    server = ModelServer(port, root)
+    server.script([{"text": "hello"}])
+    started = time.monotonic()
+    process = program.start("exec", *model_flags(dialect, server.base_url(dialect)), "hi")
+    peak = _peak_mib(process)
+    return (server.requests[0].at - started) * 1000, peak
+
+
+def _ms_without_sdk(program: Program, dialect: str, port: int, root: Path) -> float:
+    """Time to the first request of a program that finds its SDK imported, less that import, which it does
+    before it begins and times itself: in one process, so nothing is counted twice or for nothing. What
+    the program imports in any case, such as asyncio, counts as the program's."""
+    noted = program.home / "import_s"
+    first = (
+        f"import sys, time; sys.path.insert(0, {str(ROOT)!r})",
+        "from agent_tui.models.transport import load_sdk",
+        "begun = time.monotonic()",
+        f"load_sdk({SDK_OF[dialect]!r})",
+        f"open({str(noted)!r}, 'w').write(str(time.monotonic() - begun))",
+    )
+    whole, _ = _run(replace(program, first="; ".join(first)), dialect, port, root)
+    return whole - float(noted.read_text()) * 1000
 
 
 def _peak_mib(process: "subprocess.Popen[str]") -> float:
