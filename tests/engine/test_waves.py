@@ -1,11 +1,13 @@
 import asyncio
 from pathlib import Path
 
-from agent_tui.engine.commands import Decide, Interrupt, Submit
-from agent_tui.engine.events import ApprovalAsked, CallEnded, TurnEnded
+import pytest
+
+from agent_tui.engine.commands import Answer, Decide, Interrupt, Submit
+from agent_tui.engine.events import ApprovalAsked, CallEnded, QuestionAsked, TurnEnded
 from agent_tui.engine.types import Decision, EndReason
 from agent_tui.engine.waves import cut_waves
-from checkpoints.types import Cause, Checkpoint, FileChange, Phase, Uncovered
+from checkpoints.types import Cause, Checkpoint, CheckpointError, FileChange, Phase, Uncovered
 from tests.engine.fakes import FakeCheckpointer, calls, engine, last_results, text
 from tools.types import READS_NOTHING, CallSink, Effects, Grant, Invocation, Outcome, OutcomeStatus, PathSet
 
@@ -185,6 +187,46 @@ async def test_a_stop_before_the_second_attempt_leaves_the_first_result(tmp_path
     assert isinstance(ended, TurnEnded) and ended.reason is EndReason.INTERRUPTED
     assert [(one.call_id, one.outcome.text) for one in run.bodies(CallEnded)] == [("c1.1", "network is off")]
     assert len(run.toolbox.ran) == 1
+
+
+class SecondFails(FakeCheckpointer):
+    """The second checkpoint before a call cannot be taken."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before = 0
+
+    async def take(self, cause: Cause) -> Checkpoint:
+        self.before += cause.phase is Phase.BEFORE_CALL
+        if cause.phase is Phase.BEFORE_CALL and self.before == 2:
+            raise CheckpointError("disk busy")
+        return await super().take(cause)
+
+
+@pytest.mark.parametrize("required", [False, True])
+async def test_a_second_attempt_without_its_checkpoint_needs_a_yes_too(
+    tmp_path: Path, required: bool
+) -> None:
+    async def work(invocation: Invocation, sink: CallSink) -> Outcome:
+        return Outcome(status=OutcomeStatus.FAILED, text="network is off", denied_grant=Grant.NETWORK)
+
+    script = calls(("exec_command", {"cmd": "curl"})), text("done")
+    async with engine(tmp_path, *script, checkpointer=SecondFails(), require_checkpoints=required) as run:
+        run.toolbox.behaviour["exec_command"] = work
+        run.send(Submit(text="go"))
+        asked = await run.wait(ApprovalAsked)
+        assert isinstance(asked, ApprovalAsked)
+        run.send(Decide(approval_id=asked.approval_id, decision=Decision.ONCE, digest=asked.digest))
+        if not required:
+            question = await run.wait(QuestionAsked)
+            assert isinstance(question, QuestionAsked) and question.kind == "no_checkpoint"
+            run.send(Answer(question_id=question.question_id, text="deny"))
+        ended = await run.wait(TurnEnded)
+    assert isinstance(ended, TurnEnded)
+    assert ended.reason is (EndReason.CHECKPOINT_UNAVAILABLE if required else EndReason.COMPLETED)
+    assert len(run.toolbox.ran) == 1
+    told = run.bodies(CallEnded)[0].outcome.text
+    assert told == "network is off\nIt was not run again: no checkpoint could be taken (disk busy)"
 
 
 async def test_a_call_names_what_it_changed_and_undo_does_not_cover(tmp_path: Path) -> None:
