@@ -367,7 +367,7 @@ def _ports(
         choose_model=lambda name: model_of(choose(name, start.settings, os.environ)),
         fallback=fallback,
         falls_back=falls_back,
-        files=lambda: workspace_files(config.workspace),
+        files=lambda ignored: workspace_files(config.workspace, ignored=ignored),
         models=_models_of(start.settings),
         branch=lambda: git_branch(config.workspace),
         nested_instructions=lambda paths: nested_instructions(config, paths),

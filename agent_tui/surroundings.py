@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from agent_tui import git_files
 from agent_tui.config.toml_file import content
 from agent_tui.config.trust import TrustState, TrustStore, survey
 from agent_tui.engine.types import ApprovalPolicy, Config
@@ -62,35 +63,38 @@ def _project_wanted(config: Config) -> bool:
     return TrustStore(config.state_dir, config.workspace).look(found).state is not TrustState.REFUSED
 
 
-def workspace_files(workspace: Path) -> list[str]:
-    """Files for mentions, ignored ones left out; by ripgrep where it is there. May take a while."""
+def workspace_files(workspace: Path, *, ignored: bool = False) -> dict[str, str]:
+    """Files for mentions with git's word for each, '' for what is as it was staged; with `ignored` also
+    those that ignore files leave out. May take a while."""
+    paths = _listed(workspace, ignored=False)
+    words = dict.fromkeys(_listed(workspace, ignored=True), "ignored") if ignored else {}
+    words.update(dict.fromkeys(paths, ""))
+    words.update(git_files.states(workspace, paths))
+    return words
+
+
+def _listed(workspace: Path, *, ignored: bool) -> list[str]:
+    """By ripgrep where it is there."""
     rg = find_ripgrep()
     if rg is None:
         from tools.ignoring import Walk
 
-        return [entry.path for entry in Walk(workspace, ignored=False) if not entry.is_dir]
-    command = [rg, "--files", "--hidden", "--no-config", "--no-require-git", "--null", "--glob", "!.git", "."]
+        return [entry.path for entry in Walk(workspace, ignored=ignored) if not entry.is_dir]
+    command = [rg, "--files", "--hidden", "--no-config", "--no-require-git", "--null", "--glob", "!.git"]
+    command += [*(["--no-ignore"] if ignored else []), "."]
     done = subprocess.run(command, cwd=workspace, capture_output=True)
     names = (os.fsdecode(name) for name in done.stdout.split(b"\0") if name)
     return sorted(name.removeprefix("./") for name in names)
 
 
 def git_branch(workspace: Path) -> str:
-    """The branch that the workspace is on, the start of the commit where it is on none, or ''.
-
-    Read from the files (gitrepository-layout(5)): running git in a repository can run what its
-    configuration says.
-    """
-    for folder in (workspace, *workspace.parents):
-        found = folder / ".git"
-        try:
-            if found.is_file():  # a worktree or submodule: `gitdir: PATH`
-                found = folder / content(found).decode().partition(":")[2].strip()
-            head = content(found / "HEAD").decode().strip()
-        except (OSError, ValueError):  # ValueError: no UTF-8, or a NUL in the path
-            continue
-        return head.removeprefix("ref: refs/heads/") if head.startswith("ref:") else head[:8]
-    return ""
+    """The branch that the workspace is on, the start of the commit where it is on none, or ''."""
+    found = git_files.repository(workspace)
+    try:
+        head = content(found.git_dir / "HEAD").decode().strip() if found is not None else ""
+    except (OSError, ValueError):  # ValueError: no UTF-8
+        return ""
+    return head.removeprefix("ref: refs/heads/") if head.startswith("ref:") else head[:8]
 
 
 def nested_instructions(config: Config, paths: Sequence[str]) -> list[tuple[str, str]]:

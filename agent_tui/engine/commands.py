@@ -153,7 +153,7 @@ class Subject(StrEnum):
     GRANTS = "grants"  # list of objects id, scope, rule; with args remove=ID removes it
     TERMINALS = "terminals"  # list of objects id, command, state, started_at, tail
     OUTPUT = "output"  # text of an artifact; args ref, start_line, end_line
-    FILES = "files"  # list of paths for @ mentions
+    FILES = "files"  # object for @ mentions: path → git's word or ''; with args ignored=1 all files
     # With args default=NAME it is kept as the default of later starts first.
     MODELS = "models"  # list of objects name, where, context_window, price_input, price_output; about 1 s
     SETTINGS = "settings"  # object: key → value and origin

@@ -86,8 +86,8 @@ async def _sessions(scope: Scope, args: Mapping[str, str]) -> Any:
     return list(await asyncio.to_thread(scope.ports.sessions))
 
 
-async def _files(scope: Scope, _: Mapping[str, str]) -> Any:
-    return list(await asyncio.to_thread(scope.ports.files))
+async def _files(scope: Scope, args: Mapping[str, str]) -> Any:
+    return dict(await asyncio.to_thread(scope.ports.files, bool(args.get("ignored"))))
 
 
 async def _models(scope: Scope, args: Mapping[str, str]) -> Any:

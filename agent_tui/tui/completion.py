@@ -1,5 +1,6 @@
 """The lists above the activity line: slash commands, file mentions, and the history search."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,7 @@ from agent_tui.engine.commands import Subject
 from agent_tui.safe_text import one_line
 from agent_tui.tui import slash
 from agent_tui.tui.link import RefusedError
-from agent_tui.tui.mention import best, mentioned
+from agent_tui.tui.mention import best, mentioned, parted
 from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, width_of, with_right
 
 if TYPE_CHECKING:
@@ -17,6 +18,15 @@ ROWS = 8
 NAME_COLUMNS = 18  # of a command in the list, at least
 KEYS = frozenset({"up", "down", "tab", "enter", "escape"})
 FRESH_S = 10.0  # a file listing older than this is asked for again
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The files that can be named, with git's word for each, and when they were asked for."""
+
+    words: Mapping[str, str]
+    paths: list[str]
+    at: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +50,8 @@ class Completing:
         self._at = 0
         self._closed_for = ""
         self._missing = ""  # what to say in place of rows
-        self._files: list[str] | None = None
-        self._files_at = 0.0
-        self._asking = False
+        self._listings: dict[bool, Listing] = {}  # by whether ignored files are in it
+        self._asking: set[bool] = set()
         self.title = ""
         self.hints: tuple[str, ...] = ()
 
@@ -80,32 +89,41 @@ class Completing:
         start = mentioned(text)
         if start is None:
             return []
-        self._refresh_files()
-        if self._files is None:
+        wanted, ignored = parted(text[start + 1 :])
+        self._refresh(ignored)
+        listing = self._listings.get(ignored)
+        if listing is None:
             return []
         return [
-            Entry(text=f"@{path} ", start=start, shown=path) for path in best(text[start + 1 :], self._files)
+            Entry(text=f"@{path} ", start=start, shown=path, right=listing.words[path])
+            for path in best(wanted, listing.paths)
         ]
 
     def _nothing(self, text: str) -> str:
         """Why a mention shows no rows."""
         start = mentioned(text)
-        if start is None or self._files is None or len(text) - start < 2:
+        if start is None:
             return ""
-        return f'no file matches "{one_line(text[start + 1 :])}" (ignored files are not listed)'
+        wanted, ignored = parted(text[start + 1 :])
+        if not wanted or ignored not in self._listings:
+            return ""
+        hint = "" if ignored else " (ignored files are not listed; @! lists them)"
+        return f'no file matches "{one_line(wanted)}"{hint}'
 
-    def _refresh_files(self) -> None:
-        now = self._app.clock.steady()
-        if not self._asking and (self._files is None or now - self._files_at > FRESH_S):
-            self._asking = True
-            self._app.run_worker(self._fetch(), exit_on_error=False)
+    def _refresh(self, ignored: bool) -> None:
+        now, known = self._app.clock.steady(), self._listings.get(ignored)
+        if ignored not in self._asking and (known is None or now - known.at > FRESH_S):
+            self._asking.add(ignored)
+            self._app.run_worker(self._fetch(ignored), exit_on_error=False)
 
-    async def _fetch(self) -> None:
+    async def _fetch(self, ignored: bool) -> None:
+        args = {"ignored": "1"} if ignored else {}
         try:
-            self._files = [str(path) for path in await self._app.link.ask(Subject.FILES)]
+            found: Mapping[str, str] = await self._app.link.ask(Subject.FILES, **args)
         except RefusedError:
-            self._files = []
-        self._files_at, self._asking = self._app.clock.steady(), False
+            found = {}
+        self._listings[ignored] = Listing(found, list(found), self._app.clock.steady())
+        self._asking.discard(ignored)
         self.update()
         self._app.draw_fixed()
 
@@ -154,16 +172,24 @@ class Completing:
             rows = [clip([Span("  "), *untrusted(self._missing, "muted")], app.size.width, app.glyphs.more)]
         app.list.show(rows)
         runs = bool(self._found) and self._found[0].runs
-        total = len(slash.TABLE) if runs else len(self._files or ())
+        total = len(slash.TABLE) if runs else self._listed()
         self.title = f"{len(self._found)} of {total}" if self._found else ""
         words = ("Tab complete", "Enter run", "Esc close") if runs else ("Enter take", "Esc close")
         self.hints = words if self._found else ()
 
-    def _matched(self, path: str) -> list[Span]:
-        """A path with the letters that were typed in bold."""
+    def _listed(self) -> int:
+        """How many files there are to choose from."""
+        listing = self._listings.get(self._wanted()[1])
+        return len(listing.paths) if listing is not None else 0
+
+    def _wanted(self) -> tuple[str, bool]:
         text = self._before_caret()
         start = mentioned(text)
-        wanted = text[start + 1 :].lower() if start is not None else ""
+        return ("", False) if start is None else parted(text[start + 1 :])
+
+    def _matched(self, path: str) -> list[Span]:
+        """A path with the letters that were typed in bold."""
+        wanted = self._wanted()[0].lower()
         at = path.lower().rfind(wanted) if wanted else -1
         hits = set(range(at, at + len(wanted))) if at >= 0 else _in_order(wanted, path.lower())
         runs: list[Span] = []

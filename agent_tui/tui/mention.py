@@ -12,6 +12,11 @@ def mentioned(before_caret: str) -> int | None:
     return None if found is None else found.start(1) - 1
 
 
+def parted(written: str) -> tuple[str, bool]:
+    """What is looked for behind an `@`, and whether among the ignored files too (`@!`)."""
+    return written.removeprefix("!"), written.startswith("!")
+
+
 def best(query: str, files: list[str]) -> list[str]:
     """Paths in the order of how well they fit, at most 50.
 

@@ -1,5 +1,6 @@
 """What is told of the place a session runs in."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,12 @@ from agent_tui.surroundings import git_branch, workspace_files
 def git(folder: Path, *argv: str) -> None:
     identity = ("-c", "user.name=p", "-c", "user.email=p@example.org")
     subprocess.run(["git", *identity, *argv], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    git(tmp_path, "init", "-q")
+    return tmp_path
 
 
 def test_the_branch_is_read_without_running_git(tmp_path: Path) -> None:
@@ -36,4 +43,45 @@ def test_files_for_mentions_leave_ignored_ones_out(
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
     (tmp_path / ".gitignore").write_text("*.o\n")
-    assert sorted(workspace_files(tmp_path)) == [".gitignore", ".hidden", "a/c.py", "b.py"]
+    shown = [".gitignore", ".hidden", "a/c.py", "b.py"]
+    assert sorted(workspace_files(tmp_path)) == shown
+    found = workspace_files(tmp_path, ignored=True)
+    assert sorted(found) == [*shown, "left/out.o"]
+    assert [path for path, word in found.items() if word] == ["left/out.o"]
+    assert found["left/out.o"] == "ignored"
+
+
+@pytest.mark.parametrize("version", ["2", "4"])
+def test_files_for_mentions_have_the_word_of_git(repository: Path, version: str) -> None:
+    inner = repository / "inner"
+    inner.mkdir()
+    for name in ("same", "touched", "changed", "mode", "gone"):
+        (inner / f"{name}.py").write_text("1\n")
+    os.utime(inner / "same.py", (1_000_000_000, 1_000_000_000))  # long before the index is written
+    git(repository, "update-index", "--index-version", version)
+    git(repository, "add", "inner")
+    os.utime(inner / "touched.py", (1_100_000_000, 1_100_000_000))
+    (inner / "changed.py").write_text("2\n")
+    (inner / "mode.py").chmod(0o755)
+    (inner / "gone.py").unlink()
+    (inner / "new.py").write_text("")
+    words = {
+        "changed.py": "modified",
+        "mode.py": "modified",
+        "new.py": "new",
+        "same.py": "",
+        "touched.py": "",
+    }
+    assert workspace_files(inner) == words
+    above = {path: word for path, word in workspace_files(repository).items() if path.startswith("inner/")}
+    assert above == {f"inner/{path}": word for path, word in words.items()}
+
+
+def test_an_index_that_cannot_be_read_says_nothing_of_the_files(repository: Path) -> None:
+    (repository / "a.py").write_text("")
+    for damage in (b"", b"DIRC", b"DIRC\0\0\0\2\xff\xff\xff\xff" + bytes(20)):
+        (repository / ".git/index").write_bytes(damage)
+        assert workspace_files(repository)["a.py"] == ""
+    (repository / ".git/index").unlink()
+    os.mkfifo(repository / ".git/index")
+    assert workspace_files(repository)["a.py"] == ""

@@ -527,7 +527,7 @@ ANSWERS: dict[commands.Subject, Any] = {
     },
     Q.COST: spent(),
     Q.GRANTS: [{"id": "ap1", "scope": "session", "rule": "make publish"}],
-    Q.FILES: ["slugify.py", "tests/test_slugify.py", "README.md"],
+    Q.FILES: {"slugify.py": "modified", "tests/test_slugify.py": "new", "README.md": ""},
 }
 
 NOTHING: dict[commands.Subject, Any] = {
@@ -535,7 +535,7 @@ NOTHING: dict[commands.Subject, Any] = {
     Q.SESSIONS: [],
     Q.TERMINALS: [],
     Q.DIFF: "",
-    Q.FILES: [],
+    Q.FILES: {},
 }
 
 SCENES: dict[str, Scene] = {
