@@ -36,6 +36,7 @@ max_output = 2000
 """
 SLOW_S = 600.0
 LONG = 300  # steps
+LIVES, SHORT_LIVES = range(6, 15), range(1, 4)  # turns of a process; short, so that some fit a short soak
 
 
 def steps(count: int, chance: random.Random) -> Iterator[dict[str, Any]]:
@@ -123,7 +124,7 @@ class Soak:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         watched = Watched()
         self.processes.append(watched)
-        turns = self.chance.randrange(6, 15)
+        turns = self.chance.choice(LIVES if self.wanted >= LONG else SHORT_LIVES)
         doom = self.chance.choices(("end", "kill", "interrupt", "term"), (1, 5, 2, 2))[0]
         self._say(process, "prompt")
         for line in process.stdout:
