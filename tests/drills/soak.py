@@ -285,8 +285,14 @@ def size_of(folder: Path) -> int:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file below it."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """Every file below it but hidden ones: among these are stand-ins of the sandbox that a kill left, and the
+    next command takes away."""
+    found = ((path, path.relative_to(folder)) for path in folder.rglob("*"))
+    return {
+        str(name): path.read_bytes()
+        for path, name in found
+        if path.is_file() and not any(part.startswith(".") for part in name.parts)
+    }
 
 
 def processes_in(folder: Path) -> list[str]:
