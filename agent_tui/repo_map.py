@@ -25,6 +25,7 @@ from context.repo_map import (
     is_source,
 )
 from sandbox.policy import Policy
+from tools.output.report import count
 from tools.output.size import budget_bytes
 from tools.paths import place_of, reading_need, shown
 from tools.reads import assess_read, read_in_thread, refused
@@ -188,16 +189,12 @@ class RepoMapTool:
         )
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def _text(found: RepoMap, unseen: int, name: str) -> str:
-    facts = [name, _count(found.files, "file"), _count(found.shown, "definition")]
+    facts = [name, count(found.files, "file"), count(found.shown, "definition")]
     if found.left_out:
         facts.append(f"{found.left_out:,} more did not fit")
     if unseen:
-        facts.append(f"{_count(unseen, 'file')} not looked at yet")
+        facts.append(f"{count(unseen, 'file')} not looked at yet")
     if found.without_grammar:
         facts.append(f"no grammar for {', '.join(found.without_grammar)}")
     return f"[{' · '.join(facts)}]\n{found.text}".rstrip("\n")
