@@ -162,9 +162,9 @@ class Fold:
         self.rollback_places: dict[str, int] = {}  # checkpoint before a rollback → place in the log
         self.clean_end = True  # the process before this one said goodbye
         self._newest_at: float | None = None
+        self.left_at = 0.0  # of the newest record of the process before this one
         self._reserving = False
 
-        self.left_at = 0.0  # of the newest record of the process before this one
     @property
     def is_running(self) -> bool:
         """Whether a run is open."""
@@ -214,13 +214,14 @@ class Fold:
         waiting = self.task_status not in ACTIVE or self._newest_at is None
         return self.run.active_s + (0.0 if waiting else max(0.0, now - (self._newest_at or now)))
 
-    def _count_time(self, event: Event) -> None:
-        """Time between two records of a run is active unless somebody was waited for, or nobody ran it."""
     @property
     def newest_at(self) -> float:
         """UTC seconds of the newest record of this process, or of the one before while it has none; 0 for
         none at all."""
         return self._newest_at or self.left_at
+
+    def _count_time(self, event: Event) -> None:
+        """Time between two records of a run is active unless somebody was waited for, or nobody ran it."""
         if isinstance(event.body, SessionStarted):
             self.left_at, self._newest_at = self._newest_at or 0.0, None
             return
