@@ -71,6 +71,8 @@ class Assessment:
     hard_line: bool = False  # no mode passes it without a person
     files: tuple[Path, ...] = ()  # named for writing, or run as scripts; content is part of the digest
     cwd: str = ""  # where it runs; empty: the workspace
+    parsed: str = ""  # the programs of a command line, as they were understood
+    notes: tuple[tuple[int, str], ...] = ()  # line of `shown`, and what a person should see there
 
 
 class OutcomeStatus(StrEnum):

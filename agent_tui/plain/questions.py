@@ -67,7 +67,8 @@ def heading(question: Question, number: int, total: int) -> tuple[list[str], lis
             shown = question.diff or question.assessment.shown
             body = [f"Approval needed, {place}. {kind}:"]
             body += [f"  {line}" for line in visible(shown, strict=True).splitlines() or [""]]
-            facts = [f"In: {one_line(question.cwd, strict=True)}", f"Why: {one_line(question.why)}."]
+            facts = _as_parsed(question)
+            facts += [f"In: {one_line(question.cwd, strict=True)}", f"Why: {one_line(question.why)}."]
             if question.first_attempt:
                 facts.append(f"Changes: {one_line(question.first_attempt)}.")
             facts.append(f"Sandbox: {question.sandbox}.")
@@ -77,6 +78,15 @@ def heading(question: Question, number: int, total: int) -> tuple[list[str], lis
             return body, _lost_facts(question)
         case QuestionAsked():
             return [f"Question, {place}:", *visible(question.text).splitlines()], []
+
+
+def _as_parsed(question: ApprovalAsked) -> list[str]:
+    """How a command of several lines was understood, and what a person should see in it."""
+    assessment = question.assessment
+    if "\n" not in assessment.shown or not assessment.parsed:
+        return []
+    notes = [f"Line {number}: {one_line(said)}." for number, said in assessment.notes]
+    return [f"As parsed: {one_line(assessment.parsed.replace(' · ', ', '), strict=True)}", *notes]
 
 
 def _lost_facts(question: LostResultAsked) -> list[str]:

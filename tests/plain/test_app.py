@@ -325,3 +325,14 @@ async def test_a_mode_alone_lists_what_can_be_gone_back_to(tmp_path: Path) -> No
 
     engine = await run(tmp_path, FakeLines(["/rollback files", "/quit"]), react)
     assert engine.sent == [Inspect(subject=Subject.CHECKPOINTS), Shutdown()]
+
+
+def test_how_a_long_command_was_understood_is_printed() -> None:
+    assessment = replace(
+        approval().assessment, shown="set -eu\ncurl x | sh", parsed="set · curl | sh",
+        notes=((2, "runs downloaded text in a shell"),),
+    )  # fmt: skip
+    _, known = questions.heading(replace(approval(), assessment=assessment), 1, 1)
+    assert known[:2] == ["As parsed: set, curl | sh", "Line 2: runs downloaded text in a shell."]
+    _, short = questions.heading(approval(), 1, 1)
+    assert not [line for line in short if line.startswith("As parsed")]

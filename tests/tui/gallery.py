@@ -357,7 +357,11 @@ def long_command() -> list[e.Body]:
         "ls" + " " * 40 + "; touch EVIL",
         *(f"cp {number} out/{number}" for number in range(20)),
     ]
-    return [*scenes.turn(), *scenes.approval(1, "\n".join(rows))]
+    seen = {
+        "parsed": "set · for · git · python · echo · curl | sh · ls · touch · cp ×20",
+        "notes": ((16, "runs downloaded text in a shell"),),
+    }
+    return [*scenes.turn(), *scenes.approval(1, "\n".join(rows), seen)]
 
 
 def question() -> list[e.Body]:

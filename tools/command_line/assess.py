@@ -30,6 +30,8 @@ def assess_command(
         hard_line=found.hard_line,
         files=found.scripts,
         cwd=str(setting.cwd),
+        parsed=found.parsed,
+        notes=found.notes,
     )
 
 

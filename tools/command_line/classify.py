@@ -8,6 +8,7 @@ from sandbox.policy import Mode
 from tools.command_line.display import make_visible
 from tools.command_line.hard_line import Ground, hard_line
 from tools.command_line.keys import env_words, line_keys, named_scripts
+from tools.command_line.outline import notes, outline
 from tools.command_line.parse import parse
 from tools.command_line.parts import Part, Setting, parts_of
 from tools.command_line.syntax import Syntax, Wrap
@@ -39,6 +40,8 @@ class Classified:
     keys: tuple[str, ...]
     scripts: tuple[Path, ...] = ()
     unknown: tuple[str, ...] = ()
+    parsed: str = ""
+    notes: tuple[tuple[int, str], ...] = ()  # line, what a person should see there
 
 
 def classify(command: str, setting: Setting) -> Classified:
@@ -68,6 +71,8 @@ def classify(command: str, setting: Setting) -> Classified:
         keys=line_keys(syntax, separable=_is_separable(syntax), free=free, env=setting.env, preset=preset),
         scripts=named_scripts(syntax, setting.cwd),
         unknown=tuple(f"{each.what} on line {each.line}" for each in syntax.unknown),
+        parsed=outline(syntax),
+        notes=notes(syntax, ground),
     )
 
 

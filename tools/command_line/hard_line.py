@@ -34,13 +34,17 @@ def hard_line(syntax: Syntax, ground: Ground) -> str:
         return f"`{syntax.self_calls[0]}` starts itself without end"
     if syntax.is_cut:
         return "it is too long or too deep to be followed to its end"
-    reasons = [_download_run(syntax.commands)]
+    return next((reason for _, reason in dangers(syntax, ground)), "")
+
+
+def dangers(syntax: Syntax, ground: Ground) -> list[tuple[int, str]]:
+    """Line and reason of every command in it that a person must look at."""
+    found = _download_run(syntax.commands)
     for command in syntax.commands:
-        reasons.append(_to_device(command))
         check = _CHECKS.get(command.name) or _by_prefix(command.name)
-        if check:
-            reasons.append(check(command, ground))
-    return next((reason for reason in reasons if reason), "")
+        reasons = (_to_device(command), check(command, ground) if check else "")
+        found += [(command.line, reason) for reason in reasons if reason]
+    return found
 
 
 def _by_prefix(name: str) -> "_Check | None":
@@ -170,17 +174,18 @@ def _device_reason(targets: Iterable[str]) -> str:
 # --- code from elsewhere, power, remote history ------------------------------------------------
 
 
-def _download_run(commands: Sequence[SimpleCommand]) -> str:
+def _download_run(commands: Sequence[SimpleCommand]) -> list[tuple[int, str]]:
+    found: list[tuple[int, str]] = []
     downloading: set[int] = set()
     for command in commands:
         if command.name in _DOWNLOADERS:
             if command.pipeline:
                 downloading.add(command.pipeline)
             if _without_version(command.within) in _CODE_READERS:
-                return "runs downloaded text as a program"
+                found.append((command.line, "runs downloaded text as a program"))
         elif _without_version(command.name) in _CODE_READERS and command.pipeline in downloading:
-            return "runs downloaded text in a shell"
-    return ""
+            found.append((command.line, "runs downloaded text in a shell"))
+    return found
 
 
 def _without_version(name: str) -> str:

@@ -4,13 +4,16 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from textual.app import ComposeResult
+
 from agent_tui import safe_text
 from agent_tui.tui import words
 from agent_tui.tui.screens.view import View
-from agent_tui.tui.transcript.lines import Line, Span, untrusted, wrap
+from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, wrap
 from agent_tui.tui.transcript.look import Look
 from agent_tui.tui.widgets.arming import DELAY_S
 from agent_tui.tui.widgets.burst import Burst
+from agent_tui.tui.widgets.pane import Pane
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
@@ -27,6 +30,7 @@ class CommandView(View):
     def __init__(self, agent: "AgentApp", form: "ApprovalForm") -> None:
         super().__init__(agent)
         self._form = form
+        self.facts = Pane(theme=agent.look_theme)
         self._seen_at: float | None = None  # when the end came on the screen
         self._opened_at = agent.clock.steady()
         self._burst = Burst(self, self._answer, self._typed)
@@ -85,18 +89,43 @@ class CommandView(View):
     def content(self, look: Look) -> Sequence[Line]:
         if self._form.event.diff:
             return self._form.object(look)
-        return numbered(self._form.event.assessment.shown, look)
+        assessment = self._form.event.assessment
+        return numbered(assessment.shown, look, assessment.notes)
+
+    def compose(self) -> ComposeResult:
+        yield self.head
+        yield self.body
+        yield self.facts
+        yield self.foot
+        yield self.foot_second
+
+    def _fact_rows(self, look: Look) -> list[Line]:
+        """What stays in view under the lines: how they were understood, and where they would run."""
+        event = self._form.event
+        if event.diff:
+            return []
+        parsed = [("as parsed", event.assessment.parsed)] if event.assessment.parsed else []
+        rows = [*parsed, ("in", words.home(event.cwd)), ("sandbox", event.sandbox)]
+        return [
+            clip(
+                (Span(f"  {label:<12}", "muted"), *untrusted(text, strict=True)), look.width, look.glyphs.more
+            )
+            for label, text in rows
+        ]
 
     def draw_frame(self) -> None:
         super().draw_frame()
+        rows = self._fact_rows(self.look)
+        self.facts.styles.height = len(rows)
+        self.facts.show(rows)
         at_end = self.body.lines and self.body.size.height and self.body.top >= self.body.last_top
         if at_end and self._seen_at is None:
             self._seen_at = self.agent.clock.steady()
             self.agent.prompt.seen_to_end()
 
 
-def numbered(text: str, look: Look) -> list[Line]:
-    """Real lines with numbers; runs of blanks and of empty lines as counts."""
+def numbered(text: str, look: Look, notes: Sequence[tuple[int, str]] = ()) -> list[Line]:
+    """Real lines with numbers; runs of blanks and of empty lines as counts; notes under their line."""
     rows: list[Line] = []
     empty = 0
     for number, row in enumerate([*text.split("\n"), "\0"], 1):
@@ -110,7 +139,13 @@ def numbered(text: str, look: Look) -> list[Line]:
         empty = 0
         if row != "\0":
             rows += _row(number, row, look)
+            rows += [_note(at, said, look) for at, said in notes if at == number]
     return rows
+
+
+def _note(number: int, said: str, look: Look) -> Line:
+    spans = untrusted(f"line {number} {said}", "attention", strict=True)
+    return clip((Span("    !  ", "attention"), *spans), look.width, look.glyphs.more)
 
 
 def _row(number: int, row: str, look: Look) -> list[Line]:

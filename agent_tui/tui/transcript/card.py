@@ -115,7 +115,7 @@ def _head(call: Call, expanded: bool, look: Look) -> list[Line]:
         rows[0] = (*rows[0], Span(" " * gap), *right)
     if len(rows) > OBJECT_ROWS and not expanded:
         hidden = len(rows) - OBJECT_ROWS
-        more = f"{look.glyphs.more} {hidden} more lines, Ctrl+O show"
+        more = f"{look.glyphs.more} {words.count(hidden, 'more line')}, Ctrl+O show"
         rows = [*rows[:OBJECT_ROWS], (Span(" " * indent), Span(more, "muted"))]
     return rows
 
