@@ -39,14 +39,13 @@ class Mount:
 class Host:
     """What this machine has, as far as the arguments depend on it."""
 
-    home: str | None  # to be closed for writing at the end; None when the workspace shows it
+    home: str | None  # to be closed for writing at the end; None when it is no mount of its own
     system: tuple[Mount, ...]  # the read-only tree and the links beside it
     hidden: tuple[Mount, ...]  # secrets in it
     home_parts: tuple[Mount, ...]  # toolchains, caches and settings inside the home
     kernel: tuple[str, ...]  # entries of /proc to be closed for writing
     kernel_memory: tuple[str, ...] = ()  # entries of /proc to be hidden
     resolver: str | None = None  # below /run, needed when the network is on
-    settings: str = ""  # our read-only directory for commands
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +68,8 @@ class Fds:
     seccomp: int
     status: int  # bwrap's own reports, JSON lines
     block: int  # bwrap starts the command when a byte arrives
+    gitconfig: int  # read to its end, as the next
+    gitignore: int
 
 
 _COVER_BYTES = 2**20  # of a place that only hides another, or is closed at the end
@@ -119,6 +120,7 @@ def arguments(
     words += _kernel(host)
     words += _devices(policy)
     words += _temporary(policy, host)
+    words += _settings(fds)
     workspace = str(policy.workspace)
     kind = Kind.WRITE if policy.mode is Mode.WORKSPACE_WRITE else Kind.READ
     opened = Mount(kind=kind, source=workspace, target=workspace)
@@ -152,6 +154,14 @@ def _kernel(host: Host) -> list[str]:
     return words
 
 
+def _settings(fds: Fds) -> list[str]:
+    """Files on the root, which is closed at the end; a mount costs more than both."""
+    words = []
+    for name, fd in (("gitconfig", fds.gitconfig), ("gitignore", fds.gitignore)):
+        words += ["--perms", "0444", "--file", str(fd), f"{INSIDE}/{name}"]
+    return words
+
+
 def _devices(policy: Policy) -> list[str]:
     """A few device nodes, closed but for shared memory: all that is written here is memory."""
     size = ["--size", str(policy.limits.tmp_bytes)]
@@ -164,5 +174,5 @@ def _temporary(policy: Policy, host: Host) -> list[str]:
         words = [*size, "--tmpfs", "/tmp"]
     else:
         words = ["--bind", str(policy.temp_dir), "/tmp"]
-    words += ["--size", str(16 * 2**20), "--tmpfs", "/run", "--ro-bind", host.settings, INSIDE]
+    words += ["--size", str(16 * 2**20), "--tmpfs", "/run"]
     return [*words, "--ro-bind", host.resolver, host.resolver] if host.resolver else words

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import socket
 import struct
 import termios
 from collections.abc import Sequence
@@ -17,6 +18,8 @@ SECCOMP_FD = 5
 REPORT_FD = 6  # bwrap's JSON lines
 BLOCK_FD = 7
 ARGUMENTS_FD = 8
+GITCONFIG_FD = 9
+GITIGNORE_FD = 10
 
 
 @dataclass(slots=True)
@@ -30,11 +33,15 @@ class Channels:
     leash: int = -1
     report: int = -1
     release: int = -1
+    arguments: int = -1
+    gitconfig: int = -1
+    gitignore: int = -1
     for_child: dict[int, int] = field(default_factory=dict)  # number in the child → our descriptor
 
     def ours(self) -> list[int]:
         """Every descriptor on our side that is still open."""
         fds = {*self.outputs, self.status, self.leash, self.report, self.release}
+        fds |= {self.arguments, self.gitconfig, self.gitignore}
         if self.stdin is not None:
             fds.add(self.stdin)
         return sorted(fd for fd in fds if fd >= 0)
@@ -50,6 +57,7 @@ class Channels:
             os.close(fd)
         self.outputs, self.stdin, self.terminal = (), None, None
         self.status = self.leash = self.report = self.release = -1
+        self.arguments = self.gitconfig = self.gitignore = -1
 
     def file_actions(self) -> list[tuple[int, int, int]]:
         """What posix_spawn does with them."""
@@ -79,7 +87,7 @@ def open_channels(
 
 
 def add_bwrap_channels(channels: Channels, *, seccomp: int) -> None:
-    """The three more that bwrap itself needs."""
+    """More that bwrap itself needs; `instruct` gives it the content of the last three."""
     channels.give(SECCOMP_FD, seccomp)
     channels.report, reported = os.pipe()
     # a writer that is a reader too: bwrap would end on a broken pipe should we die while it starts,
@@ -88,15 +96,36 @@ def add_bwrap_channels(channels: Channels, *, seccomp: int) -> None:
     os.close(reported)
     os.set_blocking(channels.report, False)
     channels.release = _pipe_to_child(channels, BLOCK_FD)
+    channels.gitconfig = _file(channels, GITCONFIG_FD)
+    channels.gitignore = _file(channels, GITIGNORE_FD)
+    _add_arguments(channels)
 
 
-def add_arguments(channels: Channels, words: Sequence[str]) -> None:
-    """bwrap's arguments, on a descriptor: they stay out of the process list and have no length limit."""
-    fd = os.memfd_create("arguments", os.MFD_CLOEXEC)
-    with os.fdopen(os.dup(fd), "wb") as file:
-        file.write(b"".join(os.fsencode(word) + b"\0" for word in words))
-    os.lseek(fd, 0, os.SEEK_SET)
-    channels.give(ARGUMENTS_FD, fd)
+def instruct(channels: Channels, words: Sequence[str], *, gitconfig: bytes, gitignore: bytes) -> None:
+    """Give a started bwrap its files and then its arguments, which stay out of the process list so and
+    have no length limit."""
+    os.pwrite(channels.gitconfig, gitconfig, 0)
+    os.pwrite(channels.gitignore, gitignore, 0)
+    ours, channels.arguments = socket.socket(fileno=channels.arguments), -1
+    with ours, suppress(ConnectionError):  # it gave up: what it said is read later
+        ours.sendall(b"".join(os.fsencode(word) + b"\0" for word in words))
+        ours.recv(1)
+
+
+def _add_arguments(channels: Channels) -> None:
+    """bwrap reads to the end. A byte lies on our side until all is written: should we die before, the
+    read of bwrap fails (ECONNRESET, unix(7)), and it never takes a part for the whole."""
+    ours, theirs = socket.socketpair()
+    theirs.send(b"-")
+    channels.arguments = ours.detach()
+    channels.give(ARGUMENTS_FD, theirs.detach())
+
+
+def _file(channels: Channels, number: int) -> int:
+    """A file in memory that the child reads from its start, whatever we wrote meanwhile."""
+    fd = os.memfd_create("file", os.MFD_CLOEXEC)
+    channels.give(number, os.dup(fd))
+    return fd
 
 
 def keep_descriptors() -> None:

@@ -6,7 +6,7 @@ It becomes bwrap's own environment too, because `/proc/1/environ` is readable in
 import re
 from collections.abc import Iterable, Mapping
 from fnmatch import translate
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from sandbox.policy import Mode, Policy
@@ -73,18 +73,19 @@ def build(
         kept = {name: value for name, value in environ.items() if not is_secret(name, value)}
         fixed = {name: value for name, value in _FIXED.items() if name != "TMPDIR"}
     else:
-        kept = {name: value for name, value in environ.items() if _passes(name, value, policy)}
+        allowed = _ALLOWED + policy.pass_env + (_ALLOWED_WITH_NETWORK if policy.network else ())
+        kept = {name: value for name, value in environ.items() if _passes(name, value, allowed)}
         fixed = _FIXED
     path = search_path(policy, environ)
     return {**kept, **fixed, **_terminal(environ, tty=tty), "PATH": path, "HOME": str(home), "PWD": str(cwd)}
 
 
-def _passes(name: str, value: str, policy: Policy) -> bool:
+@lru_cache(maxsize=1024)  # the same variables for every command
+def _passes(name: str, value: str, allowed: tuple[str, ...]) -> bool:
     if name not in _GIT_IDENTITY and _matches(name.upper(), _NEVER):
         return False
     if _SECRET_VALUE.search(value):
         return False
-    allowed = _ALLOWED + policy.pass_env + (_ALLOWED_WITH_NETWORK if policy.network else ())
     return _matches(name, allowed)
 
 

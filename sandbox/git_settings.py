@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -14,23 +15,28 @@ merge.conflictstyle rebase.autosquash rebase.autostash rebase.updaterefs diff.al
 diff.colormoved diff.mnemonicprefix color.* column.* log.* status.* branch.autosetuprebase branch.sort
 tag.sort rerere.enabled fetch.prune advice.* commit.verbose commit.status safe.directory
 """.split()
-INSIDE = "/run/agent-tui"  # where commands find the directory that holds the copy
+INSIDE = "/.agent-tui"  # where commands find the copy
 _DEFAULT_IGNORE = ".config/git/ignore"
 
 
-def write_copy(place: Path, home: Path, hidden_names: Iterable[str]) -> None:
-    """Write `gitconfig` and `gitignore` into `place`, which no command can write, where they differ.
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """The contents of the two files that commands see."""
 
-    `hidden_names` are stand-ins of the sandbox: git must not offer them for staging.
-    """
+    gitconfig: bytes
+    gitignore: bytes
+
+
+def copy(home: Path, hidden_names: Iterable[str]) -> Copy:
+    """What commands see of the settings; `hidden_names` are stand-ins of the sandbox: git must not
+    offer them for staging."""
     found: dict[str, tuple[str, ...]] = {}
     for source in (home / ".config/git/config", home / ".gitconfig"):
         found |= settings(source)
-    ignore = place / "gitignore"
-    _write(ignore, _ignore_text(found, home, hidden_names))
     kept = [(key, value) for key, values in found.items() if _is_kept(key) for value in values]
     kept.append(("core.excludesfile", f"{INSIDE}/gitignore"))
-    _write(place / "gitconfig", "".join(_line(key, value) for key, value in kept))
+    text = "".join(_line(key, value) for key, value in kept)
+    return Copy(os.fsencode(text), os.fsencode(_ignore_text(found, home, hidden_names)))
 
 
 def _is_kept(key: str) -> bool:
@@ -54,15 +60,3 @@ def _ignore_text(found: dict[str, tuple[str, ...]], home: Path, hidden_names: It
     except OSError:
         own = ""
     return own.rstrip("\n") + "\n" + "".join(f"{name}\n" for name in hidden_names)
-
-
-def _write(path: Path, text: str) -> None:
-    data = os.fsencode(text)
-    try:
-        if path.read_bytes() == data:
-            return
-    except OSError:
-        pass
-    temporary = path.with_name(path.name + ".new")
-    temporary.write_bytes(data)
-    temporary.replace(path)

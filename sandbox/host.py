@@ -167,11 +167,19 @@ def home_parts(
     return _home_parts(home_dir, policy.state_dir, cache_dir, named)
 
 
+@cache
+def _is_on_root(place: Path) -> bool:
+    """Whether a directory made there lies on the root of the sandbox itself, which is closed at the end."""
+    mounts = ("/dev", "/proc", "/run", "/tmp", "/var", *(mount.target for mount in system_tree()))
+    return not any(place.is_relative_to(mount) for mount in mounts)
+
+
 @lru_cache(maxsize=64)
 def _home_parts(
     home_dir: Path, state_dir: Path, cache_dir: Path, named: tuple[str, ...]
 ) -> tuple[Mount, ...]:
-    parts = [Mount(kind=Kind.TMPFS, target=str(home_dir))]
+    kind = Kind.DIRECTORY if _is_on_root(home_dir) else Kind.TMPFS
+    parts = [Mount(kind=kind, target=str(home_dir))]
     parts += [_toolchain(place) for place in _toolchains(home_dir, state_dir, named)]
     parts.append(Mount(kind=Kind.WRITE, source=str(cache_dir), target=str(home_dir / ".cache")))
     for name in PRIVATE:
@@ -218,7 +226,7 @@ def _toolchains(home_dir: Path, state_dir: Path, named: Iterable[str]) -> Iterab
 def look(policy: Policy, home_dir: Path, cache_dir: Path, environ: Mapping[str, str]) -> Host:
     """Collect the facts for one command."""
     return Host(
-        home=None if home_dir.is_relative_to(policy.workspace) else str(home_dir),
+        home=None if home_dir.is_relative_to(policy.workspace) or _is_on_root(home_dir) else str(home_dir),
         system=system_tree(),
         hidden=hidden(),
         home_parts=home_parts(policy, home_dir, cache_dir, environ),

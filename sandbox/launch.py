@@ -30,7 +30,7 @@ from pathlib import Path
 from sandbox import channels as wires
 from sandbox import leftovers, processes, seccomp, shared_network, survey
 from sandbox.bwrap import Fds, arguments
-from sandbox.channels import Channels, add_arguments, add_bwrap_channels, keep_descriptors, open_channels
+from sandbox.channels import Channels, add_bwrap_channels, instruct, keep_descriptors, open_channels
 from sandbox.environment import build
 from sandbox.errors import SandboxError
 from sandbox.host import home
@@ -39,7 +39,6 @@ from sandbox.pins import surveyed
 from sandbox.policy import Mode, Policy
 from sandbox.preparation import Preparation, prepare
 from sandbox.probe import ProbeResult
-from sandbox.processes import Handle
 from sandbox.running import Exit, Running, start_failure
 from sandbox.shared_network import Network, SharedNetwork
 from sandbox.verification import verify
@@ -47,18 +46,23 @@ from sandbox.verification import verify
 __all__ = ["Exit", "Running", "spawn"]
 
 _START_TIMEOUT_S = 20.0
-_FDS = Fds(seccomp=wires.SECCOMP_FD, status=wires.REPORT_FD, block=wires.BLOCK_FD)
+_FDS = Fds(
+    seccomp=wires.SECCOMP_FD,
+    status=wires.REPORT_FD,
+    block=wires.BLOCK_FD,
+    gitconfig=wires.GITCONFIG_FD,
+    gitignore=wires.GITIGNORE_FD,
+)
 
 # Runs the command, tells its exit code, and then waits for the leash: bwrap would end what the
 # command left in the background as soon as its first child ends. Traps, because a signal to the
 # group must end the command and not this shell; a caught signal is at its default again in it.
 # Before all that it reports and waits for leave: should we die while bwrap starts, the leash ends,
-# nothing runs, and pid 1 ends with it.
+# nothing runs, and pid 1 ends with it. The child waits, so that it is there when the leave comes.
 _KEEPER = """
-echo up >&3
-read -r _ <&4 || exit 1
 trap : INT QUIT TERM HUP USR1 USR2 ALRM TSTP TTIN TTOU
-(exec 3>&- 4<&-; exec "$@")
+echo up >&3
+(read -r _ <&4 || exit 1; exec 3>&- 4<&-; exec "$@")
 s=$?
 echo "exit $s" >&3
 exec 0<&4 1>/dev/null 2>&1 3>&- 4<&-
@@ -170,11 +174,18 @@ async def _spawn_guarded(request: _Request, channels: Channels) -> Running:
 
 async def _spawn_sandboxed(request: _Request, channels: Channels) -> Running:
     network, notice = await _network(request)
-    ready = prepare(request.policy, request.environ)
+    pid = _start_bwrap(request, channels, network)
+    ready: Preparation | None = None
     try:
-        running = await _start_prepared(request, channels, ready, network)
-    except BaseException:
-        ready.release()
+        ready = prepare(request.policy, request.environ)
+        running = await _instructed(pid, request, channels, ready, network)
+    except BaseException as error:
+        os.kill(pid, signal.SIGKILL)
+        await asyncio.to_thread(os.waitpid, pid, 0)
+        if ready:
+            ready.release()
+        if isinstance(error, ProcessLookupError):  # it gave up after it had told its pid
+            raise start_failure(_said(channels)) from error
         raise
     running.notices += notice
     return running
@@ -190,42 +201,33 @@ async def _network(request: _Request) -> tuple[Network | None, list[str]]:
         return None, [f"this command has a loopback network of its own, others cannot reach it: {error}"]
 
 
-async def _start_prepared(
-    request: _Request, channels: Channels, ready: Preparation, network: Network | None
-) -> Running:
+def _start_bwrap(request: _Request, channels: Channels, network: Network | None) -> int:
+    """Its pid. It loads while we look at the workspace, and does nothing before `instruct`."""
     add_bwrap_channels(channels, seccomp=seccomp.filter_fd())
-    add_arguments(channels, _bwrap_words(request, ready, own_network=network is None))
-    session = [_setsid(), "--ctty"] if request.tty else []
-    command = [
-        request.probe.bwrap,
-        "--args",
-        str(wires.ARGUMENTS_FD),
-        "--",
-        *session,
-        "/bin/sh",
-        "-c",
-        _KEEPER,
-        "sh",
-    ]
-    enforcement = Enforcement(request.policy.limits)
     outer = network.words() if network else _outer_words(request)
-    pid = _start(outer + command + request.argv, channels, request.clean_environment())
-    root: Handle | None = None
+    session = [_setsid(), "--ctty"] if request.tty else []
+    keeper = ["/bin/sh", "-c", _KEEPER, "sh"]
+    command = [request.probe.bwrap, "--args", str(wires.ARGUMENTS_FD), "--", *session, *keeper]
+    return _start([*outer, *command, *request.argv], channels, request.clean_environment())
+
+
+async def _instructed(
+    pid: int, request: _Request, channels: Channels, ready: Preparation, network: Network | None
+) -> Running:
+    """Let bwrap build the sandbox, and the command run once it is what was looked at."""
+    words = _bwrap_words(request, ready, own_network=network is None)
+    instruct(channels, words, gitconfig=ready.git.gitconfig, gitignore=ready.git.gitignore)
+    enforcement = Enforcement(request.policy.limits)
+    root_pid = await _root_process(channels)
+    root = processes.open_handle(root_pid)
     try:
-        root_pid = await _root_process(channels)
-        root = processes.open_handle(root_pid)
         if network and not network.holds(root_pid):
             raise SandboxError("sandbox: the command would not be in its private network")
         if ready.checked:
             await verify(root_pid, ready.checked)
         enforcement.enforce(root_pid)
-    except BaseException as error:
-        os.kill(pid, signal.SIGKILL)
-        await asyncio.to_thread(os.waitpid, pid, 0)
-        if root:
-            root.close()
-        if isinstance(error, ProcessLookupError):  # it gave up after it had told its pid
-            raise start_failure(_said(channels)) from error
+    except BaseException:
+        root.close()
         raise
     running = Running(pid=pid, root=root, channels=channels, enforcement=enforcement, preparation=ready)
     os.write(channels.release, b"1")

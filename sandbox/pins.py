@@ -338,7 +338,8 @@ def _identity(place: Path) -> tuple[int, int]:
 
 def stand_in_names(pins: Iterable[StandIn], roots: Iterable[Path]) -> list[str]:
     """Patterns for git's ignore file, so that stand-ins are never staged."""
+    places = [str(each.path) for each in pins]
     names = (
-        str(each.path)[len(str(root)) :] for root in roots for each in pins if each.path.is_relative_to(root)
+        place.removeprefix(str(root)) for root in roots for place in places if place.startswith(f"{root}/")
     )
     return list(dict.fromkeys(names))

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -175,7 +176,11 @@ def _write(fd: int, journal: _Journal) -> None:
 
 
 def _me() -> str:
-    pid = os.getpid()
+    return _user(os.getpid())
+
+
+@cache
+def _user(pid: int) -> str:
     return f"{pid}:{processes.start_ticks(pid)}:{processes.boot_id()}"
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox import git_settings, host, pins, repository
@@ -22,6 +22,7 @@ class Preparation:
 
     policy: Policy
     host: Host
+    git: git_settings.Copy
     pins: Pins
     layers: Layers
     checked: tuple[Mount, ...]  # sources that another command might exchange while bwrap starts
@@ -48,16 +49,16 @@ def prepare(policy: Policy, environ: Mapping[str, str]) -> Preparation:
 
 def _gather(policy: Policy, home_dir: Path, environ: Mapping[str, str]) -> Preparation:
     places = Places.of(policy)
-    private_dir(places.settings)
+    private_dir(places.blanks)
     host.private_cache(places.cache)
-    empty_file = places.settings / "empty"
+    empty_file = places.blanks / "empty"
     if not empty_file.exists():
         empty_file.touch(mode=0o444)
     facts = host.look(policy, home_dir, places.cache, environ)
     found, held, others = _pin(policy, home_dir, empty_file)
     try:
         roots = (policy.workspace, *policy.extra_roots)
-        git_settings.write_copy(places.settings, home_dir, pins.stand_in_names(found.stand_ins, roots))
+        git = git_settings.copy(home_dir, pins.stand_in_names(found.stand_ins, roots))
         layers = _layers(policy, home_dir, places, found)
         gitlinks = frozenset(repository.gitlinks(found.lane)) if found.lane else frozenset()
     except BaseException:
@@ -65,7 +66,8 @@ def _gather(policy: Policy, home_dir: Path, environ: Mapping[str, str]) -> Prepa
         raise
     return Preparation(
         policy=policy,
-        host=replace(facts, settings=str(places.settings)),
+        host=facts,
+        git=git,
         pins=found,
         layers=layers,
         checked=(*layers.granted, *layers.approved, *(layers.pins if others else ())),
@@ -124,6 +126,8 @@ def _pin(policy: Policy, home_dir: Path, empty_file: Path) -> tuple[Pins, list[P
 
 def _root_of(place: Path, policy: Policy, roots: Sequence[Path]) -> Path:
     """The innermost root of a stand-in; git data of the workspace that lies elsewhere is the workspace's."""
+    if len(roots) == 1:
+        return policy.workspace
     inside = [root for root in roots if place.is_relative_to(root)]
     return max(inside, key=lambda root: len(root.parts), default=policy.workspace)
 
@@ -147,16 +151,16 @@ def _needs_mount(path: Path, policy: Policy) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Directories of ours for one workspace; shared ones would carry files between projects."""
+    """Directories of ours."""
 
-    settings: Path  # read-only for commands
-    cache: Path  # their `~/.cache`
+    blanks: Path  # what covers a file
+    cache: Path  # the `~/.cache` of one workspace's commands; a shared one would carry files between projects
 
     @classmethod
     def of(cls, policy: Policy) -> "Places":
         name = hashlib.sha256(os.fsencode(policy.workspace)).hexdigest()[:16]
         base = policy.state_dir / "sandbox"
-        return cls(settings=base / "settings" / name, cache=base / "caches" / name)
+        return cls(blanks=base / "blanks", cache=base / "caches" / name)
 
 
 def _grants(kind: Kind, paths: Iterable[Path]) -> tuple[Mount, ...]:

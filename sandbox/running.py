@@ -205,7 +205,7 @@ class Running:
             self._named.set_result(None)
         elif not self._exit.done():
             self._exit.set_result(Exit.of(number))
-            self._check_population(0)
+            self._loop.call_later(0, self._check_population, 0)  # after those who wait for the exit
         return True
 
     def _let_run(self) -> None:

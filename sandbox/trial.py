@@ -93,14 +93,21 @@ def _trial(
     block_read, block_write = os.pipe()
     os.close(block_write)
     status_fd = os.open(os.devnull, os.O_WRONLY)
-    fds = (filter_fd, status_fd, block_read)
+    settings = [os.open(os.devnull, os.O_RDONLY) for _ in range(2)]  # bwrap closes each once it is read
+    fds = (filter_fd, status_fd, block_read, *settings)
     try:
         words = arguments(
             policy,
             ready.host,
             layers=ready.layers,
             cwd=policy.workspace,
-            fds=Fds(seccomp=filter_fd, status=status_fd, block=block_read),
+            fds=Fds(
+                seccomp=filter_fd,
+                status=status_fd,
+                block=block_read,
+                gitconfig=settings[0],
+                gitignore=settings[1],
+            ),
             new_session=True,
             env={},
             own_network=network is None,

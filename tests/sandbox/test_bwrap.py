@@ -8,6 +8,7 @@ import pytest
 from sandbox.bwrap import Fds, Host, Kind, Layers, Mount, arguments
 from sandbox.policy import Limits, Mode, Policy
 
+FDS = Fds(seccomp=5, status=6, block=7, gitconfig=9, gitignore=10)
 GOLDEN = Path(__file__).parent / "golden"
 POLICY = Policy(
     mode=Mode.WORKSPACE_WRITE,
@@ -31,7 +32,6 @@ USER = Host(
     hidden=(),
     home_parts=(Mount(kind=Kind.TMPFS, target="/home/u"), bound(Kind.READ_IF_THERE, "/home/u/.cargo/bin")),
     kernel=("/proc/sys",),
-    settings="/state/settings",
 )
 ROOT = replace(
     USER,
@@ -75,7 +75,7 @@ def test_arguments_are_exactly_these(name: str, request: pytest.FixtureRequest) 
         host,
         layers=layers,
         cwd=policy.workspace,
-        fds=Fds(seccomp=5, status=6, block=7),
+        fds=FDS,
         new_session=new_session,
         env=env,
     )
@@ -101,7 +101,7 @@ def test_the_workspace_is_opened_before_it_is_pinned_and_everything_is_closed_la
         ROOT,
         layers=PINNED,
         cwd=POLICY.workspace,
-        fds=Fds(seccomp=5, status=6, block=7),
+        fds=FDS,
         new_session=True,
         env={},
     )

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from sandbox import seccomp
+from sandbox.channels import ARGUMENTS_FD, add_bwrap_channels, open_channels
 from sandbox.leftovers import sweep
 from sandbox.policy import Mode
 from sandbox.probe import ProbeResult
@@ -261,3 +263,16 @@ async def test_what_a_kill_in_the_middle_of_a_start_leaves_is_taken_away(shell: 
     used.kill()
     await used.ended()
     used.close()
+
+
+def test_a_part_of_the_arguments_is_never_taken_for_all(world: World, found: ProbeResult) -> None:
+    """What happens when the agent dies while it tells bwrap what to build."""
+    channels = open_channels(tty=False, stdin=False, size=(80, 24))
+    add_bwrap_channels(channels, seccomp=seccomp.filter_fd())
+    words = [found.bwrap, "--args", str(ARGUMENTS_FD), "--", "/bin/touch", str(world.ws / "ran")]
+    pid = os.posix_spawn(found.bwrap, words, os.environ, file_actions=channels.file_actions())
+    channels.close_child_ends()
+    os.write(channels.arguments, b"--bind\0/\0/\0")
+    channels.close()
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0
+    assert not (world.ws / "ran").exists()

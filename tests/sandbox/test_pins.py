@@ -117,8 +117,10 @@ def test_a_damaged_journal_is_an_error(world: World) -> None:
 async def test_git_as_a_link_is_refused_for_writing(shell: Shell) -> None:
     (shell.world.ws / ".git").rename(shell.world.out / "git")
     (shell.world.ws / ".git").symlink_to(shell.world.out / "git")
+    others = processes.children(os.getpid())
     with pytest.raises(SandboxError, match="symbolic link"):
         await shell.start("true")
+    assert processes.children(os.getpid()) == others  # the bwrap that was started is gone
     ended, _ = await shell.run("true", policy={"mode": Mode.READ_ONLY})
     assert ended.code == 0
 
@@ -222,7 +224,10 @@ async def test_a_root_exchanged_while_bwrap_starts_is_noticed(shell: Shell, gran
     root = world.base / "root"
     root.mkdir()
     wrapper = world.base / "bwrap"
-    wrapper.write_text(f'#!/bin/sh\nmv {root} {root}2; mkdir {root}\nexec {shell.found.bwrap} "$@"\n')
+    wrapper.write_text(
+        f"#!/bin/sh\ncat <&8 >{world.base}/words\n"  # all is looked at once they are complete
+        f'mv {root} {root}2; mkdir {root}\nexec {shell.found.bwrap} "$@" 8<{world.base}/words\n'
+    )
     wrapper.chmod(0o755)
     swapped = ProbeResult(available=True, bwrap=str(wrapper), version="0.8.0", seccomp=True)
     with pytest.raises(SandboxError, match=refusal):
