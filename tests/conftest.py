@@ -1,5 +1,6 @@
 """Fixtures every test may use."""
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,13 @@ import pytest
 
 from tests.model_server.fixture import ModelServer, running_server
 from tests.program import Program
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays to the end: looked over by each garbage collection, it makes
+    them slow and so rare that what thousands of tests leave behind piles up."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

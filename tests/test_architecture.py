@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -225,7 +226,18 @@ def _name(path: Path) -> str:
 
 
 MODULES = {_name(path): path for path in _sources(*PACKAGES)}
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+
+
+@cache
+def _tree(name: str) -> ast.Module:
+    return ast.parse(MODULES[name].read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _trees_are_let_go() -> Iterator[None]:
+    """They are a hundred megabytes, which no other test needs."""
+    yield
+    _tree.cache_clear()
 
 
 def _imports(name: str, *, with_types: bool = True) -> Iterator[tuple[str, int]]:
@@ -233,7 +245,7 @@ def _imports(name: str, *, with_types: bool = True) -> Iterator[tuple[str, int]]
 
     Without `with_types` those that only a type checker sees are left out.
     """
-    for node in _nodes(TREES[name], with_types):
+    for node in _nodes(_tree(name), with_types):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -343,7 +355,7 @@ def test_modules_are_named_after_what_they_do() -> None:
 @pytest.mark.parametrize("name", MODULES)
 def test_functions_and_classes_keep_their_shape(name: str) -> None:
     wrong: list[str] = []
-    for node in ast.walk(TREES[name]):
+    for node in ast.walk(_tree(name)):
         if isinstance(node, _FUNCTIONS):
             is_long = f"{name}.{node.name}" in LONG_SIGNATURES
             problems = [p for p in _shape_problems(node) if not (is_long and p.endswith("parameters"))]
@@ -384,7 +396,7 @@ def _depth(node: ast.AST) -> int:
 def test_only_what_can_be_handled_is_caught(name: str) -> None:
     wrong = [
         f"{name}:{node.lineno}"
-        for node in ast.walk(TREES[name])
+        for node in ast.walk(_tree(name))
         if isinstance(node, ast.ExceptHandler) and _is_broad(node) and not _raises_again(node)
     ]
     assert name in BROAD_EXCEPTS or wrong == []

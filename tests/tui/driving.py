@@ -1,7 +1,6 @@
 """Drives the app without a terminal: keys in, the screen as text out."""
 
 import asyncio
-import gc
 import time
 import unicodedata
 from collections.abc import AsyncIterator, Callable
@@ -197,4 +196,3 @@ async def driven(
         await it.settle()
         yield it
     InputParser._parse_extended_key.cache_clear()  # it keeps keys, and these keep their app
-    gc.unfreeze()  # what a long transcript froze is garbage now
