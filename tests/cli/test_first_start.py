@@ -184,3 +184,17 @@ def test_the_questions_are_sheets_on_a_screen(tmp_path: Path) -> None:
         terminal.expect("Nothing leaves this machine")
         terminal.type("5")
         assert terminal.end() == 0
+
+
+def test_from_a_sheet_one_goes_to_typing_and_back(tmp_path: Path) -> None:
+    with Terminal(Program.at(tmp_path)) as terminal:
+        terminal.expect("Nothing leaves this machine")
+        terminal.type("2")
+        terminal.expect("PROVIDER/MODEL> ")
+        terminal.type("nobody/x\r")
+        terminal.expect("again, or Enter to go back")
+        terminal.expect("PROVIDER/MODEL> ")
+        terminal.type("\r")
+        terminal.expect("Nothing leaves this machine")
+        terminal.type("5")
+        assert terminal.end() == 0
