@@ -60,7 +60,7 @@ def test_what_a_killed_demo_leaves_goes_with_the_next_start(
 
 def test_a_closed_terminal_leaves_nothing(program: Program) -> None:
     screen = Screen(program, "demo")
-    screen.shows("Enter begin")
+    screen.shows("press Enter to begin", "ready")
     screen.type("\r")
     screen.shows("y  once")
     assert left(program) != []
