@@ -118,6 +118,7 @@ class StatusChanged:
     context_window: int | None = None
     cost_usd: float | None = None  # None: unchanged or unknown
     branch: str | None = None
+    changed_files: int | None = None  # of the workspace, when the session began: other than git has them
     terminals: int | None = None
     activity: str | None = None  # "thinking", "answering", "running", "compacting", "" for idle
 

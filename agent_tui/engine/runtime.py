@@ -167,6 +167,8 @@ class EngineRuntime:
         watch = Watch(session, self._ports)
         self._aside(watch.run())
         self._aside(watch.follow_terminals())
+        if self._config.interactive and not session.fold.log and self._ports.branch():
+            self._aside(watch.count_changes())
 
     def _opening_notices(self) -> list[str]:
         unread = self._session.unreadable

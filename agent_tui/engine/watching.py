@@ -40,6 +40,11 @@ class Watch:
             if news.ended:
                 await self.look()
 
+    async def count_changes(self) -> None:
+        """Tell once how much git does not have; may take a while."""
+        found = await asyncio.to_thread(self._ports.files, False)
+        self._session.show(StatusChanged(changed_files=sum(map(bool, found.values()))))
+
     async def run(self) -> None:
         """Until cancelled."""
         while True:

@@ -134,6 +134,7 @@ class Standing:
         """Directory, model, and what guards the machine."""
         status = self._status
         branch = f", branch {one_line(status.branch, strict=True)}" if status.branch else ""
+        branch += f", {count(status.changed_files, 'file')} changed" if status.changed_files else ""
         effort = status.effort or (self.config.model.effort if self.config.model else "")
         model = one_line(self.model, strict=True) or "none"
         return [

@@ -276,10 +276,7 @@ class AgentApp(App[int], inherit_bindings=False):
         if self.session.resumed_at and not self._rebuilt:
             self._rebuilt = True
             self.run_worker(self._show_earlier())
-        if self._welcome is not None and self._welcome.branch != self.session.status.branch:
-            self._welcome.branch = self.session.status.branch
-            self._welcome.touch()
-            self.transcript.changed(self._welcome)
+        self._refresh_welcome()
         self.asking.update()
         self.views.session_changed()
         self.draw_fixed()
@@ -297,6 +294,13 @@ class AgentApp(App[int], inherit_bindings=False):
         self._drop_welcome()
         self.transcript.replace_all([*earlier, *self.transcript.blocks])
         self.draw_fixed()
+
+    def _refresh_welcome(self) -> None:
+        block, status = self._welcome, self.session.status
+        if block is not None and (block.branch, block.changed_files) != (status.branch, status.changed_files):
+            block.branch, block.changed_files = status.branch, status.changed_files
+            block.touch()
+            self.transcript.changed(block)
 
     def _drop_welcome(self) -> None:
         if self._welcome is not None:

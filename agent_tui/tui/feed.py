@@ -110,6 +110,7 @@ class Feed:
             "context_window",
             "cost_usd",
             "branch",
+            "changed_files",
         ):
             value = getattr(body, name)
             if value is not None:

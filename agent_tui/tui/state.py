@@ -63,6 +63,7 @@ class Status:
     undo: Health | None = None
     terminals: int = 0
     branch: str = ""
+    changed_files: int = 0  # when the session began, other than git has them
 
 
 @dataclass(slots=True, kw_only=True)

@@ -4,6 +4,7 @@ import base64
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from agent_tui.engine import commands
@@ -543,7 +544,7 @@ NOTHING: dict[commands.Subject, Any] = {
 }
 
 SCENES: dict[str, Scene] = {
-    "idle-empty-session": Scene(is_main=True),
+    "idle-empty-session": Scene(play=lambda: [e.StatusChanged(changed_files=2)], is_main=True),
     "streaming-answer": Scene(play=scenes.streaming, is_main=True),
     "a-command-runs": Scene(play=scenes.command_runs, is_main=True),
     "finished-turn": Scene(play=scenes.finished, is_main=True),

@@ -38,6 +38,7 @@ class Welcome(Block):
 
     place: str
     branch: str = ""
+    changed_files: int = 0
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

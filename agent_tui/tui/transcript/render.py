@@ -25,6 +25,8 @@ def _welcome(block: blocks.Welcome, look: Look) -> list[Line]:
     head = [Span("agent-tui", "strong"), Span("  "), *untrusted(block.place, strict=True)]
     if block.branch:
         head += [Span("  branch "), *untrusted(block.branch, strict=True)]
+    if block.changed_files:
+        head.append(Span(f", {words.count(block.changed_files, 'file')} changed"))
     text = (
         "Say what you want done. It works in this directory, asks before anything risky, "
         "and every change can be taken back."

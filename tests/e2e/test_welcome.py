@@ -1,0 +1,13 @@
+"""What an empty session says of the place it begins in."""
+
+from tests.e2e.screen import start
+from tests.model_server.fixture import ModelServer
+from tests.program import Program
+
+
+def test_the_files_that_git_has_otherwise_are_counted(program: Program, model_server: ModelServer) -> None:
+    (program.workspace / "calc.py").write_text("other\n")
+    (program.workspace / "new.txt").write_text("new\n")
+    with start(program, model_server) as screen:
+        screen.shows("branch main, 2", "files changed", "Say what you want done")  # a long path wraps it
+        screen.leave()
