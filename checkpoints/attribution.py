@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from checkpoints.catalog import Row
-from checkpoints.ignores import Rules
 from checkpoints.snapshot import State
 from checkpoints.states import Pair, Trees, covered_pairs, parents
 from checkpoints.types import Author, Phase
@@ -89,9 +88,7 @@ def authors(row: Row) -> Callable[[bytes], Author]:
     return lambda path: row.author if path in own else Author.EXTERNAL
 
 
-def history(
-    trees: Trees, target: Row, target_state: State, later: Iterable[tuple[Row, State]], above: Rules
-) -> History:
+def history(trees: Trees, target: Row, target_state: State, later: Iterable[tuple[Row, State]]) -> History:
     """Everything known since the target; `later` are its session's checkpoints after it, in order.
 
     Raises DamagedStoreError when a state on the way cannot be read.
@@ -100,6 +97,6 @@ def history(
     state = target_state
     for row, newer in later:
         if newer.oid != state.oid:
-            found.record(row, covered_pairs(trees, state, newer, above))
+            found.record(row, covered_pairs(trees, state, newer))
             state = newer
     return found

@@ -5,6 +5,7 @@ list. Matching is pathspec's; order and precedence are those of `gitignore(5)`.
 """
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -33,9 +34,10 @@ class Rules:
 
     def ignores(self, path: bytes, *, folder: bool) -> bool:
         """Whether the rules leave that path out; what is above it is the caller's business."""
-        known = self._decisions.get(path)
+        asked = path + b"/" if folder else path  # what was a folder may be a file the next time
+        known = self._decisions.get(asked)
         if known is None:
-            known = self._decisions[path] = self._decide(os.fsdecode(path) + ("/" if folder else ""))
+            known = self._decisions[asked] = self._decide(os.fsdecode(asked))
         return known
 
     def _decide(self, path: str) -> bool:
@@ -92,3 +94,16 @@ def in_folder(above: Rules, folder: bytes, text: bytes) -> Rules:
     spec = parse(text)
     skip = len(os.fsdecode(folder)) + 1 if folder else 0
     return Rules(above=above, spec=spec, skip=skip) if spec else Rules(above=above)
+
+
+def from_above(texts: Iterable[tuple[str, bytes]]) -> Rules:
+    """Rules of the folders above the workspace: ignore texts, outermost first, each with the way from its
+    folder down to the workspace."""
+    rules = Rules()
+    for prefix, text in texts:
+        spec = parse(text)
+        if spec is not None:
+            if spec.check_file(prefix).include:
+                return Rules()  # the workspace itself is ignored there: those rules are not about it
+            rules = Rules(above=rules, spec=spec, prefix=prefix)
+    return rules

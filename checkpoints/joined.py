@@ -187,7 +187,7 @@ def _compared(
     after = core.state(newer) if newer else core.now()
     if paths is None:
         return (), ""
-    pairs = covered_pairs(core.trees, before, after, core.above)
+    pairs = covered_pairs(core.trees, before, after)
     found = changes(core.trees, before, after, pairs, lambda _: Author.AGENT)
     return found, unified(core.trees, before, after, pairs, selected_paths(core.root, paths))
 

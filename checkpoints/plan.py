@@ -12,7 +12,6 @@ from checkpoints.attribution import History, Trace
 from checkpoints.catalog import Row
 from checkpoints.coverage import Gap
 from checkpoints.diff import is_selected
-from checkpoints.ignores import Rules
 from checkpoints.journal import Step
 from checkpoints.objects import FOLDER, LINK
 from checkpoints.snapshot import State
@@ -44,7 +43,6 @@ class Evidence:
     later: Sequence[tuple[Row, State]]  # checkpoints after the target, in order
     history: History
     elsewhere: Sequence[Row]  # of other sessions since the target
-    above: Rules
     occupied: frozenset[bytes] = frozenset()  # stand-ins that a running command needs where they are
 
 
@@ -78,9 +76,9 @@ def _blocked(evidence: Evidence, paths: Sequence[bytes]) -> dict[str, str]:
 def _pairs(evidence: Evidence) -> dict[bytes, Pair]:
     """What differs between target and now, with paths that were captured only after the target."""
     trees, target, now = evidence.trees, evidence.target, evidence.now
-    pairs = covered_pairs(trees, target, now, evidence.above)
-    before = Coverage(trees, target, evidence.above)
-    late = {path for path in now.note.touched if not before.covers(path)}
+    pairs = covered_pairs(trees, target, now)
+    before = Coverage(trees, target)
+    late = {path for path in now.note.touched if not before.covers(path, folder=False)}
     for _, state in evidence.later:
         for path in sorted(late & state.note.touched):
             late.discard(path)

@@ -124,7 +124,7 @@ class Rollback:
             later.append((workspace.unlisted(last, now), now))
         else:
             now = present[1]
-        known = history(workspace.trees, row, target, later, workspace.above)
+        known = history(workspace.trees, row, target, later)
         return Evidence(
             trees=workspace.trees,
             target=target,
@@ -132,7 +132,6 @@ class Rollback:
             later=later,
             history=known,
             elsewhere=workspace.catalog.changed_elsewhere(row),
-            above=workspace.above,
             occupied=workspace.occupied(),
         )
 
@@ -325,9 +324,7 @@ class Rollback:
         written = set(paths)
         pairs = {
             path: pair
-            for path, pair in covered_pairs(
-                workspace.trees, workspace.state(before), state, workspace.above
-            ).items()
+            for path, pair in covered_pairs(workspace.trees, workspace.state(before), state).items()
             if path in written
         }
         changed = changes(workspace.trees, workspace.state(before), state, pairs, lambda _: Author.ROLLBACK)

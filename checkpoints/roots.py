@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checkpoints.coverage import refusal
-from checkpoints.ignores import FILE_NAME, Rules, parse, read_text
+from checkpoints.ignores import FILE_NAME, read_text
 from checkpoints.nested import enclosing, exclude_file, git_dir_of
 from checkpoints.plainfile import read_plain
 from checkpoints.types import CheckpointError, WorkspaceKey
@@ -159,25 +159,16 @@ def _outer(base: Path, root: Path) -> Home | None:
     return Home(directory=best.directory, root=root, below=os.fspath(root.relative_to(best.root)))
 
 
-def rules_above(root: Path) -> Rules:
-    """Ignore rules of the repository that the workspace is a part of, from its root downwards."""
+def texts_above(root: Path) -> tuple[tuple[str, bytes], ...]:
+    """Ignore files of the repository that the workspace is a part of, from its root downwards, each with
+    the way from its folder to the workspace."""
     top = enclosing(root)
-    rules = Rules()
-    if top is None:
-        return rules
+    if top is None or top == root:
+        return ()
     git_dir = git_dir_of(os.fsencode(top))
-    if top == root:
-        return rules
     sources = [(top, read_text(exclude_file(git_dir)) if git_dir else b"")]
     folder = top
     for part in root.relative_to(top).parts:
         sources.append((folder, read_text(os.fsencode(folder) + b"/" + FILE_NAME)))
         folder = folder / part
-    for source, text in sources:
-        spec = parse(text)
-        if spec is not None:
-            prefix = os.fspath(root.relative_to(source)) + "/"
-            if spec.check_file(prefix).include:
-                return Rules()  # the workspace itself is ignored there: those rules are not about it
-            rules = Rules(above=rules, spec=spec, prefix=prefix)
-    return rules
+    return tuple((os.fspath(root.relative_to(source)) + "/", text) for source, text in sources if text)

@@ -46,6 +46,7 @@ class Note:
     touched: frozenset[bytes] = frozenset()
     held: frozenset[bytes] = frozenset()  # covered although the rules leave them out since
     exclude: Mapping[bytes, bytes] = field(default_factory=dict)  # folder of a repository → ignore text
+    above: tuple[tuple[str, bytes], ...] = ()  # ignore texts of the folders above the workspace
     clones: frozenset[bytes] = frozenset()  # ids of all copies that the tree names
 
 
@@ -68,7 +69,13 @@ def tree_mode(file: File) -> int:
 
 
 def write_state(
-    writer: ObjectWriter, scan: Scan, *, touched: Iterable[bytes], targeted: bool, defaults: Defaults
+    writer: ObjectWriter,
+    scan: Scan,
+    *,
+    touched: Iterable[bytes],
+    targeted: bool,
+    defaults: Defaults,
+    above: tuple[tuple[str, bytes], ...],
 ) -> State:
     """Store the trees of a scan; its file contents are stored already. Raises OSError."""
     builder = _Builder(writer=writer, defaults=defaults)
@@ -82,6 +89,7 @@ def write_state(
         touched=frozenset(touched),
         held=scan.held,
         exclude=scan.exclude,
+        above=above,
         clones=frozenset(builder.clones),
     )
     noted = writer.add("blob", _note_bytes(note))
@@ -171,6 +179,8 @@ def _note_bytes(note: Note) -> bytes:
         "gaps": {os.fsdecode(path): list(gap) for path, gap in note.gaps.items()},
         "exclude": {os.fsdecode(path): os.fsdecode(text) for path, text in note.exclude.items()},
     }
+    if note.above:
+        body["above"] = [[prefix, os.fsdecode(text)] for prefix, text in note.above]
     if note.clones:
         body["clones"] = sorted(oid.hex() for oid in note.clones)
     body["held"] = sorted(os.fsdecode(path) for path in note.held)
@@ -191,5 +201,6 @@ def _note(content: bytes) -> Note:
         touched=frozenset(os.fsencode(path) for path in body["touched"]),
         held=frozenset(os.fsencode(path) for path in body["held"]),
         exclude={os.fsencode(path): os.fsencode(text) for path, text in body["exclude"].items()},
+        above=tuple((prefix, os.fsencode(text)) for prefix, text in body.get("above", ())),
         clones=frozenset(bytes.fromhex(oid) for oid in body.get("clones", ())),
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from checkpoints.ignores import FILE_NAME, Rules, in_folder
+from checkpoints.ignores import FILE_NAME, Rules, from_above, in_folder
 from checkpoints.objects import EXECUTABLE, FILE, FOLDER, TreeItem
 from checkpoints.snapshot import State
 from checkpoints.store import Store
@@ -110,15 +110,15 @@ class Trees:
 class Coverage:
     """Which paths a state covers: what is absent there was absent, or was just not looked at."""
 
-    def __init__(self, trees: Trees, state: State, above: Rules) -> None:
+    def __init__(self, trees: Trees, state: State) -> None:
         self._trees = trees
         self._state = state
-        self._above = above
+        self._above = from_above(state.note.above)
         self._rules: dict[bytes, Rules] = {}
         self._trees_below: dict[bytes, bytes] = {b"": state.files}
 
-    def covers(self, path: bytes) -> bool:
-        """Whether the state would hold that path if it had existed then."""
+    def covers(self, path: bytes, *, folder: bool) -> bool:
+        """Whether the state would hold that path if it had existed then, as a folder or a file."""
         note = self._state.note
         if path in note.touched or path in note.held or self._trees.find(self._state, path) is not None:
             return True
@@ -126,8 +126,7 @@ class Coverage:
             return False
         steps = [*reversed(parents(path)), path]
         for step in steps:
-            folder = step.rpartition(b"/")[0]
-            if self._folder_rules(folder).ignores(step, folder=step != path):
+            if self._folder_rules(step.rpartition(b"/")[0]).ignores(step, folder=folder or step != path):
                 return False
         return True
 
@@ -147,17 +146,22 @@ class Coverage:
         return rules
 
 
-def covered_pairs(trees: Trees, older: State, newer: State, above: Rules) -> dict[bytes, Pair]:
+def covered_pairs(trees: Trees, older: State, newer: State) -> dict[bytes, Pair]:
     """What differs, without paths that only came into or went out of what is covered."""
     pairs = trees.compare(older, newer)
     if not _may_cover_differently(older, newer, pairs):
         return pairs
-    before, after = Coverage(trees, older, above), Coverage(trees, newer, above)
+    before, after = Coverage(trees, older), Coverage(trees, newer)
     return {
         path: pair
         for path, pair in pairs.items()
-        if (pair[0] is not None or before.covers(path)) and (pair[1] is not None or after.covers(path))
+        if _is_known(before, path, pair[0], pair[1]) and _is_known(after, path, pair[1], pair[0])
     }
+
+
+def _is_known(coverage: Coverage, path: bytes, entry: Entry | None, other: Entry | None) -> bool:
+    """Whether a state tells of a path: that it has it, or that it would if there had been what `other` is."""
+    return entry is not None or (other is not None and coverage.covers(path, folder=other.mode == FOLDER))
 
 
 def _may_cover_differently(older: State, newer: State, pairs: dict[bytes, Pair]) -> bool:
@@ -167,6 +171,7 @@ def _may_cover_differently(older: State, newer: State, pairs: dict[bytes, Pair])
         or one.touched != other.touched
         or one.held != other.held
         or one.exclude != other.exclude
+        or one.above != other.above
         or one.gaps.keys() != other.gaps.keys()
         or any(path.rpartition(b"/")[2] == FILE_NAME for path in pairs)
     )

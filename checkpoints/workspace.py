@@ -18,13 +18,13 @@ from checkpoints.causes import author_between, running_after, trailers
 from checkpoints.coverage import Limits
 from checkpoints.diff import changes
 from checkpoints.gitprocess import Git
-from checkpoints.ignores import FILE_NAME
+from checkpoints.ignores import FILE_NAME, from_above
 from checkpoints.journal import Journal
 from checkpoints.lock import hold
 from checkpoints.nested import HeadState, enclosing, git_dir_of, head_state
 from checkpoints.objects import Commit
 from checkpoints.paths import touched_paths
-from checkpoints.roots import Home, Standing, rules_above
+from checkpoints.roots import Home, Standing, texts_above
 from checkpoints.scan import Scan, Scanner, TooWideError
 from checkpoints.snapshot import Defaults, State, read_state, usual_permissions, write_state
 from checkpoints.states import Pair, Trees, covered_pairs, shown
@@ -82,7 +82,7 @@ class Workspace:
         self.trees = Trees(self.store)
         self.catalog: Catalog
         self.journal = Journal(home.journal)
-        self.above = rules_above(home.root)
+        self._above = texts_above(home.root)
         self.touched: set[bytes] = set()
         self.is_replaced = False  # another directory came into its place since it was opened
         self._standing = Standing(home)
@@ -91,7 +91,7 @@ class Workspace:
         self._scanner = Scanner(
             root=self.root,
             limits=limits,
-            above=self.above,
+            above=from_above(self._above),
             skipped=_own_folders(state_dir),
             clones=self.store.clones,
             targeted=bool(targeted),
@@ -226,7 +226,7 @@ class Workspace:
                 gap = Uncovered(path=".", reason=f"what changed since `{last.id}`, which is damaged")
                 row = replace(row, uncovered=(gap, *row.uncovered))
             else:
-                pairs = covered_pairs(self.trees, older, state, self.above)
+                pairs = covered_pairs(self.trees, older, state)
                 found = changes(self.trees, older, state, pairs, authors(row))
         row = self.catalog.add(replace(row, changes=found))
         if last is None or last.commit != row.commit:
@@ -347,6 +347,7 @@ class Workspace:
             and before.exclude == scan.exclude
             and before.held == scan.held
             and self._latest.note.touched == self.touched
+            and self._latest.note.above == self._above
         )
 
     def _write(self, writer: ObjectWriter, scan: Scan) -> State:
@@ -355,7 +356,12 @@ class Workspace:
             bits = (self.defaults.file, self.defaults.executable, self.defaults.folder)
             self.catalog.set_meta("defaults:" + self.home.below, " ".join(str(bit) for bit in bits))
         state = write_state(
-            writer, scan, touched=self.touched, targeted=bool(self.targeted), defaults=self.defaults
+            writer,
+            scan,
+            touched=self.touched,
+            targeted=bool(self.targeted),
+            defaults=self.defaults,
+            above=self._above,
         )
         writer.finish()
         return state

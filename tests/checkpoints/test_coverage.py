@@ -62,6 +62,50 @@ def test_rules_of_the_repository_around_the_workspace_hold(
     assert held(session) == {"a"}
 
 
+def test_a_changed_ignore_file_above_does_not_widen_a_restore(
+    tmp_path: Path, root: Path, open_session: OpenSession
+) -> None:
+    shell("git init -q .; echo data/ > .gitignore", tmp_path)
+    (root / "data").mkdir()
+    (root / "data/precious").write_text("p")
+    (root / "a").write_text("1")
+    session = open_session()
+    start = session.before().row
+    session.close()  # killed while its call ran
+    (tmp_path / ".gitignore").unlink()
+    again = open_session()
+    (root / "a").write_text("2")
+    assert [change.path for change in again.after()] == ["a"]
+    again.rollback(start.id)
+    assert (root / "data/precious").read_text() == "p"
+    assert (root / "a").read_text() == "1"
+
+
+def test_a_name_that_is_ignored_as_a_folder_only_is_covered_as_a_file(
+    root: Path, open_session: OpenSession
+) -> None:
+    (root / ".gitignore").write_text("data/\n")
+    (root / "data").mkdir()
+    session = open_session()
+    start = session.before().row
+    (root / "data").rmdir()
+    (root / "data").write_text("agent")
+    assert [change.path for change in session.after()] == ["data"]
+    session.rollback(start.id)
+    assert not (root / "data").exists()
+
+
+def test_an_empty_folder_that_is_not_ignored_any_more_stays(root: Path, open_session: OpenSession) -> None:
+    (root / ".gitignore").write_text("data/\n")
+    (root / "data").mkdir()
+    session = open_session()
+    start = session.before().row
+    (root / ".gitignore").unlink()
+    assert [change.path for change in session.after()] == [".gitignore"]
+    session.rollback(start.id)
+    assert (root / "data").is_dir()
+
+
 def test_workspace_that_is_ignored_as_a_whole_is_still_covered(
     tmp_path: Path, root: Path, open_session: OpenSession
 ) -> None:
