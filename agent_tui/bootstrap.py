@@ -15,7 +15,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_tui import startup
+from agent_tui import search_path, startup
 from agent_tui.config.layers import ENVIRONMENT, FLAG, Settings, unknown_variables
 from agent_tui.config.providers import (
     DEMO,
@@ -30,7 +30,6 @@ from agent_tui.engine.types import Config, ModelChoice, SandboxStatus
 from agent_tui.errors import AgentError, SessionBusyError, UnavailableError, UsageError
 from agent_tui.models.base import Model
 from agent_tui.scratch import scratch, sweep
-from sandbox.environment import trusted_path
 from sandbox.placeholders import present as stand_ins_present
 from sandbox.policy import Mode
 from sandbox.probe import ProbeResult, probe
@@ -90,7 +89,7 @@ async def open_engine(start: Start) -> Opened:
         start = _continuing(start, session)
         config = _of_session(config, session, start.settings)
         roots = (config.workspace, *config.extra_roots)  # a stored session may have another workspace
-        os.environ["PATH"] = trusted_path(os.environ.get("PATH", os.defpath), roots)
+        search_path.keep_out(roots)
         found = probe(config.state_dir)
         _require_sandbox(config, found)
         engine = _build(start, config, place, session, found, notices, stack)
@@ -348,6 +347,7 @@ def _ports(
             probe=found,
             interactive=config.interactive,
             image_capable=model.info.images,
+            environ=search_path.given(),
             more=(RepoMapTool(maps),) if maps.is_possible else (),
         ),
         checkpointer=open_checkpointer(

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from agent_tui import search_path
 from agent_tui.engine.types import Config
 
 PROGRAM = (sys.executable, "-P", "-m", "agent_tui")  # `-P`: the workspace may hold an `agent_tui` of its own
@@ -58,4 +59,4 @@ def _limits(config: Config) -> list[str]:
 def become(arguments: Sequence[str], workspace: Path) -> None:
     """Become the `agent-tui` of those arguments; does not return."""
     os.chdir(workspace)
-    os.execv(PROGRAM[0], [*PROGRAM, *arguments])
+    os.execve(PROGRAM[0], [*PROGRAM, *arguments], search_path.given())

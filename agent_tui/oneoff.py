@@ -1,13 +1,13 @@
 """What commands ask of the product without starting a session: its sandbox, its judgement, a request."""
 
 import asyncio
-import os
 import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
+from agent_tui import search_path
 from agent_tui.bootstrap import NEWEST, Start, open_engine, place_of, with_state
 from agent_tui.config.layers import Settings
 from agent_tui.engine.types import Config
@@ -22,13 +22,13 @@ def run_in_sandbox(config: Config, argv: Sequence[str]) -> int:
 
     with ExitStack() as stack:
         config = with_state(config, stack)
-        return run_passthrough(session_policy(config), argv, config.workspace)
+        return run_passthrough(session_policy(config), argv, config.workspace, environ=search_path.given())
 
 
 def classify(config: Config, command_line: str, *, as_text: bool = False) -> dict[str, object] | str:
     """How approvals see a command line, as data or for a person; runs nothing."""
     from agent_tui.engine.session_policy import session_policy
-    from sandbox.environment import search_path
+    from sandbox.environment import search_path as path_of
     from tools.command_line.explain import explain, explain_text
     from tools.command_line.parts import Setting
 
@@ -38,7 +38,7 @@ def classify(config: Config, command_line: str, *, as_text: bool = False) -> dic
         cwd=config.workspace,
         mode=config.sandbox,
         roots=config.extra_roots,
-        resolve=partial(shutil.which, path=search_path(policy, os.environ)),
+        resolve=partial(shutil.which, path=path_of(policy, search_path.given())),
     )
     return (explain_text if as_text else explain)(command_line, setting)
 

@@ -6,7 +6,7 @@ import signal
 import sys
 import termios
 import tty
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,15 +18,23 @@ _FORWARDED = ("INT", "TERM", "HUP", "QUIT")
 _READ_BYTES = 65536
 
 
-def run_passthrough(policy: Policy, argv: Sequence[str], cwd: Path, found: ProbeResult | None = None) -> int:
+def run_passthrough(
+    policy: Policy,
+    argv: Sequence[str],
+    cwd: Path,
+    found: ProbeResult | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> int:
     """Run to the end and return its exit status, 128 + n for a signal. Raises `SandboxError`.
 
     On a terminal the command gets one of its own, relayed to ours; else our streams as they are.
     """
-    return asyncio.run(_run(policy, argv, cwd, found or probe(policy.state_dir)))
+    return asyncio.run(_run(policy, argv, cwd, found or probe(policy.state_dir), environ))
 
 
-async def _run(policy: Policy, argv: Sequence[str], cwd: Path, found: ProbeResult) -> int:
+async def _run(
+    policy: Policy, argv: Sequence[str], cwd: Path, found: ProbeResult, environ: Mapping[str, str] | None
+) -> int:
     on_terminal = os.isatty(0) and os.isatty(1)
     size = os.get_terminal_size(0) if on_terminal else os.terminal_size((80, 24))
     running = await spawn(
@@ -38,6 +46,7 @@ async def _run(policy: Policy, argv: Sequence[str], cwd: Path, found: ProbeResul
         size=(size.columns, size.lines),
         env={"TERM": os.environ["TERM"]} if on_terminal and "TERM" in os.environ else None,
         inherit=None if on_terminal else (0, 1, 2),
+        environ=environ,
     )
     loop = asyncio.get_running_loop()
     for name in _FORWARDED:

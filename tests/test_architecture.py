@@ -78,7 +78,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.near",
         "sandbox.policy",
     ),
-    "agent_tui.handover": ("agent_tui.engine.types",),
+    "agent_tui.handover": ("agent_tui.engine.types", "agent_tui.search_path"),
+    "agent_tui.search_path": ("sandbox.environment",),  # where programs may be looked for
     "agent_tui.exporting": ("agent_tui.engine.types", "agent_tui.errors"),
     "agent_tui.near": (),  # names that are like another one
     "agent_tui.scratch": (),
@@ -110,7 +111,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "context.items",
         "checkpoints.types",
         "checkpoints",
-        "sandbox.environment",  # where programs may be looked for
+        "agent_tui.search_path",
         "sandbox.placeholders",
     ),
     "agent_tui.bootstrap": PACKAGES,

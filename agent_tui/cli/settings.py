@@ -4,6 +4,7 @@ import argparse
 import os
 from pathlib import Path
 
+from agent_tui import search_path
 from agent_tui.attachment import read_image
 from agent_tui.config.effective import build
 from agent_tui.config.layers import Settings, resolve
@@ -12,7 +13,6 @@ from agent_tui.config.values import BadValueError, from_text
 from agent_tui.engine.types import Config
 from agent_tui.errors import UsageError
 from context.items import Image
-from sandbox.environment import trusted_path
 
 
 def whole_text(argument: str) -> str:
@@ -31,8 +31,7 @@ def load(arguments: argparse.Namespace) -> Settings:
         is_trusted=_is_trusted,
     )
     beside = [(settings.workspace / Path(root).expanduser()).resolve() for root in settings.items("add_dir")]
-    found = trusted_path(os.environ.get("PATH", os.defpath), (settings.workspace, *beside))
-    os.environ["PATH"] = found
+    search_path.keep_out((settings.workspace, *beside))
     return settings
 
 

@@ -1,5 +1,7 @@
 """The start that follows a session keeps what guards this one."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from agent_tui import handover
 from agent_tui.engine.types import ApprovalPolicy, Budgets, Config
 from sandbox.policy import Mode
+from tests.program import ROOT
 
 
 def config(tmp_path: Path, **changes: object) -> Config:
@@ -52,3 +55,21 @@ def test_an_empty_session_has_the_limits_of_this_start_and_a_stored_one_its_own(
 def test_an_address_goes_on_with_its_provider_only(tmp_path: Path, model: str, goes_on: bool) -> None:
     words = handover.anew(config(tmp_path), model, ("compatible/one", "http://127.0.0.1:1"))
     assert ("--base-url" in words) == goes_on
+
+
+def test_the_next_start_has_the_search_path_that_was_given_to_this_one(tmp_path: Path) -> None:
+    become = f"""
+import os
+from pathlib import Path
+from agent_tui import handover, search_path
+search_path.keep_out([Path({str(tmp_path)!r})])
+search_path.keep_out([Path("/usr/games")])
+print(os.environ["PATH"], flush=True)
+handover.PROGRAM = ("/bin/sh", "-c", "echo $PATH")
+handover.become([], Path("/"))
+"""
+    given = f"{tmp_path}/bin:/usr/games:/usr/bin:/bin"
+    done = subprocess.run(
+        [sys.executable, "-c", become], cwd=ROOT, env={"PATH": given}, capture_output=True, text=True
+    )
+    assert done.stdout.split("\n") == ["/usr/bin:/bin", given, ""], done.stderr

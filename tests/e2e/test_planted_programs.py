@@ -56,6 +56,24 @@ def test_a_run_uses_the_systems_tools_and_its_commands_the_projects(
     assert not pwned.exists(), pwned.read_text()
 
 
+def told_path(server: ModelServer) -> str:
+    """The search path of the newest command, as the model was told."""
+    return server.requests[-1].json["messages"][-1]["content"].partition("\n")[2]
+
+
+def test_commands_without_the_sandbox_have_the_whole_search_path(
+    program: Program, pwned: Path, model_server: ModelServer
+) -> None:
+    look = {"calls": [call("exec_command", cmd='echo "$PATH"')]}
+    model_server.script([look, {"text": "first answer"}])
+    ran = program.run("exec", "-s", "off", *model_flags("chat", model_server.base_url()), "go")
+    assert (ran.code, ran.out) == (0, "first answer\n"), ran.err
+    assert told_path(model_server) == program.extra["PATH"]
+    shown = program.run("sandbox", "-s", "off", "--", "/bin/sh", "-c", 'echo "$PATH"')
+    assert shown.out == f"{program.extra['PATH']}\n"
+    assert not pwned.exists(), pwned.read_text()
+
+
 @pytest.mark.parametrize(
     "argv", [("doctor",), ("sandbox", "--", "true"), ("checkpoints", "list"), ("config", "show")]
 )
