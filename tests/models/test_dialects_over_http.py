@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.models import transport
+from agent_tui.models import errors, transport
 from agent_tui.models.base import (
     CallProgress,
     Completed,
@@ -149,7 +149,7 @@ async def test_of_a_huge_error_only_the_start_is_read(
         read.append(len(body))
         return from_response(status, body, headers, **kwargs)
 
-    monkeypatch.setattr(transport, "from_response", counting)
+    monkeypatch.setattr(errors, "from_response", counting)
     body = {"error": {"message": "no " + "E" * 20_000_000, "type": "invalid_request_error"}}
     model_server.script([{"status": 400, "body": body}])
     last = (await parts_of(model_at(model_server, dialect), request(user("go"))))[-1]
