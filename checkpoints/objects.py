@@ -93,10 +93,10 @@ def parse_tree(content: bytes) -> Iterator[TreeItem]:
 class Commit:
     """What a checkpoint leaves in the store, so that `git log` and a lost catalog can tell it."""
 
-    tree: bytes
     author: str
     created_at: float  # UTC seconds
     message: str
+    tree: bytes = b""  # known last
 
 
 def commit_content(commit: Commit) -> bytes:

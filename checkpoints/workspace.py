@@ -22,7 +22,7 @@ from checkpoints.ignores import FILE_NAME, from_above
 from checkpoints.journal import Journal
 from checkpoints.lock import hold
 from checkpoints.nested import HeadState, enclosing, git_dir_of, head_state
-from checkpoints.objects import Commit
+from checkpoints.objects import Commit, commit_content
 from checkpoints.paths import touched_paths
 from checkpoints.roots import Home, Standing, texts_above
 from checkpoints.scan import Scan, Scanner, TooWideError
@@ -215,9 +215,11 @@ class Workspace:
     ) -> Recorded:
         """Take a checkpoint under a lock already held; `rolled` is what a rollback did before it."""
         self.touched |= touched_paths(self.root, cause.touched)
-        state = self._state_or_error(deadline=deadline, only=rolled.only if rolled else None)
         last = self.catalog.last(cause.session)
-        row = self._row(cause, state, last, rolled)
+        author, _ = author_between(cause, last)
+        named = Commit(author=author.value, created_at=time.time(), message=trailers(cause, author))
+        state = self._state_or_error(deadline=deadline, only=rolled.only if rolled else None, named=named)
+        row = self._row(cause, state, last, rolled, named)
         pairs: dict[bytes, Pair] = {}
         found: tuple[FileChange, ...] = ()
         if last is not None and last.state != state.oid:
@@ -233,8 +235,7 @@ class Workspace:
             self._keep(["checkpoints", row.session, str(row.seq)], row.commit)
         return Recorded(row=row, changes=found)
 
-    def _row(self, cause: Cause, state: State, last: Row | None, rolled: Rolled | None) -> Row:
-        created_at = time.time()
+    def _row(self, cause: Cause, state: State, last: Row | None, rolled: Rolled | None, named: Commit) -> Row:
         author, is_exact = author_between(cause, last)
         only: Collection[bytes] | None = rolled.paths if rolled else None
         if is_exact:
@@ -242,12 +243,12 @@ class Workspace:
         if last is not None and last.state == state.oid:
             commit = last.commit
         else:
-            commit = self._commit(state.oid, trailers(cause, author), author.value, created_at)
+            commit = self._commit(replace(named, tree=state.oid))
         return Row(
             session=cause.session,
             seq=0,
             root=self.home.below,
-            created_at=created_at,
+            created_at=named.created_at,
             cause=cause,
             state=state.oid,
             commit=commit,
@@ -285,16 +286,28 @@ class Workspace:
         )
 
     def _state_or_error(
-        self, *, deadline: float | None, only: Collection[bytes] | None = None, keep_alive: bool = False
+        self,
+        *,
+        deadline: float | None,
+        only: Collection[bytes] | None = None,
+        keep_alive: bool = False,
+        named: Commit | None = None,
     ) -> State:
         try:
-            return self._state_now(deadline=deadline, only=only, keep_alive=keep_alive)
+            return self._state_now(deadline=deadline, only=only, keep_alive=keep_alive, named=named)
         except TooWideError as error:
             raise CheckpointError(f"no checkpoint of `{self.home.root}`: {error}") from error
 
     def _state_now(
-        self, *, deadline: float | None, only: Collection[bytes] | None = None, keep_alive: bool = False
+        self,
+        *,
+        deadline: float | None,
+        only: Collection[bytes] | None = None,
+        keep_alive: bool = False,
+        named: Commit | None = None,
     ) -> State:
+        """The state, stored; a new one together with its commit, if `named`, so that the disk is waited
+        for once."""
         writer = ObjectWriter(self.store)
         before = self._scanner.previous
         try:
@@ -303,7 +316,7 @@ class Workspace:
             if before is not None and self._is_same(before, scan):
                 assert self._latest is not None
                 return self._latest
-            state = self._write(writer, scan)
+            state = self._write(writer, scan, named)
         except OSError as error:
             writer.abandon()
             self._scanner.previous = before
@@ -317,7 +330,8 @@ class Workspace:
         self._latest = state
         self._unsaved += 1
         if keep_alive:
-            self._keep(["live", "session", self.session], self._commit(state.oid, "now", "live", 0))
+            commit = Commit(tree=state.oid, author="live", created_at=0, message="now")
+            self._keep(["live", "session", self.session], self._commit(commit))
         if self._unsaved >= _SAVE_AFTER:
             self._save_locked(scan, state)
         return state
@@ -350,7 +364,7 @@ class Workspace:
             and self._latest.note.above == self._above
         )
 
-    def _write(self, writer: ObjectWriter, scan: Scan) -> State:
+    def _write(self, writer: ObjectWriter, scan: Scan, named: Commit | None) -> State:
         if not self.catalog.meta("defaults:" + self.home.below) and not self.targeted:
             self.defaults = usual_permissions(scan.root)
             bits = (self.defaults.file, self.defaults.executable, self.defaults.folder)
@@ -363,13 +377,15 @@ class Workspace:
             defaults=self.defaults,
             above=self._above,
         )
+        if named is not None:
+            writer.add("commit", commit_content(replace(named, tree=state.oid)))
         writer.finish()
         return state
 
     def _save_locked(self, scan: Scan, state: State) -> None:
         """Save the scan cache, and keep alive what it counts on."""
         try:
-            commit = self._commit(state.oid, "scan cache", "scan", 0)
+            commit = self._commit(Commit(tree=state.oid, author="scan", created_at=0, message="scan cache"))
             self._keep(["live", "scan", self.home.name], commit)
             manifest.save(
                 self.home.directory / f"scan-{self.home.name}.cache",
@@ -380,9 +396,8 @@ class Workspace:
             return  # only a cache
         self._unsaved = 0
 
-    def _commit(self, state: bytes, message: str, author: str, created_at: float) -> bytes:
+    def _commit(self, commit: Commit) -> bytes:
         try:
-            commit = Commit(tree=state, author=author, created_at=created_at, message=message)
             return self.store.put_commit(commit)
         except OSError as error:
             raise CheckpointError(f"checkpoint store `{self.store.directory}`: {error.strerror}") from error
