@@ -20,6 +20,7 @@ from tools.schema import ArgumentCheck
 from tools.search_files import SearchFiles
 from tools.terminals import Terminals
 from tools.types import (
+    STOP,
     Arguments,
     Assessment,
     CallSink,
@@ -167,8 +168,11 @@ class Toolbox:
         entry = self._terminals.get(terminal)
         if entry is None or entry.terminal is None or not entry.is_live:
             return f"terminal `{terminal}` is not live"
+        if signal == STOP:
+            self._terminals.stop(entry)
+            return ""
         if signal and signal not in SIGNALS:
-            return f"no signal `{signal}`; there are {', '.join(SIGNALS)}"
+            return f"no signal `{signal}`; there are {', '.join((*SIGNALS, STOP))}"
         if size is not None:
             entry.terminal.resize(*size)
         if signal:

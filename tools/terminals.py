@@ -32,6 +32,9 @@ class Entry:
     last_used: float = field(default_factory=time.monotonic)
     told_end: bool = False  # the model was given its exit state
     empty_polls: int = 0  # in a row, looks that found nothing new
+    stopping: asyncio.Task[None] | None = None  # asked to end, by signals in turn
+    stopping_at: float = 0.0  # since when, UTC seconds
+    ended_at: float = 0.0  # UTC seconds
     last_text: str = ""  # the end of what the model or a person saw of it
 
     @property
@@ -124,6 +127,7 @@ class Terminals:
     def _gone(self, entry: Entry) -> None:
         assert entry.terminal is not None
         end = entry.terminal.exit
+        entry.ended_at = time.time()
         self._record(id=entry.id, ended=True)
         self._news.append(
             TerminalNews(
@@ -153,6 +157,11 @@ class Terminals:
             for piece in pending:
                 yield piece
 
+    def stop(self, entry: Entry) -> None:
+        """Ask a live one to end: INT, TERM and KILL in turn, until it and all it started is gone."""
+        if entry.terminal is not None and entry.stopping is None:
+            entry.stopping, entry.stopping_at = asyncio.create_task(entry.terminal.stop()), time.time()
+
     def listing(self) -> list[Mapping[str, Any]]:
         """Live and recently ended ones, for people and for the notice at a turn's start."""
         return [_row(entry) for entry in self._entries.values()]
@@ -175,6 +184,8 @@ def _row(entry: Entry) -> Mapping[str, Any]:
         "command": entry.command,
         "state": state,
         "started_at": entry.started_at,
+        "ended_at": entry.ended_at,
+        "stopping_at": entry.stopping_at if entry.is_live else 0.0,
         "call_id": entry.call_id,
         "tail": entry.last_text,
         "exit_code": end.code if end else None,

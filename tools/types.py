@@ -152,6 +152,9 @@ class Spawned:
     process_group: int
 
 
+STOP = "STOP"  # in place of a signal to a terminal: INT, TERM and KILL in turn, until it is gone
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TerminalNews:
     """Live output of a terminal that outlived its call, or its end."""

@@ -99,7 +99,7 @@ class TerminalInput:
 
     terminal: str
     chars: str = ""
-    signal: str = ""
+    signal: str = ""  # INT, TERM, KILL, HUP or WINCH; `tools.types.STOP`
     columns: int = 0
     rows: int = 0
 
@@ -151,7 +151,9 @@ class Subject(StrEnum):
     CONTEXT = "context"  # object: part → tokens
     COST = "cost"  # object: turn, run, session, models → name → requests, tokens of each kind, cost_usd
     GRANTS = "grants"  # list of objects id, scope, rule; with args remove=ID removes it
-    TERMINALS = "terminals"  # list of objects id, command, state, started_at, tail
+    # List of objects id, command, state, started_at, ended_at, stopping_at, call_id, tail, exit_code, signal,
+    # ref, size_bytes, cwd, sandbox.
+    TERMINALS = "terminals"
     OUTPUT = "output"  # text of an artifact; args ref, start_line, end_line
     FILES = "files"  # object for @ mentions: path → git's word or ''; with args ignored=1 all files
     # With args default=NAME it is kept as the default of later starts first.

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,16 @@ async def _models(scope: Scope, args: Mapping[str, str]) -> Any:
 
 
 async def _terminals(scope: Scope, _: Mapping[str, str]) -> Any:
-    return list(scope.ports.toolbox.terminals())
+    return [_placed(scope, row) for row in scope.ports.toolbox.terminals()]
+
+
+def _placed(scope: Scope, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A terminal with where it runs, how, and how much it wrote."""
+    call = scope.session.fold.calls.get(row["call_id"])
+    started = call.started if call is not None else None
+    with suppress(OSError):  # nothing was written yet, or the file is gone
+        row = {**row, "size_bytes": _output_file(scope, row["ref"]).stat().st_size}
+    return {**row, "cwd": started.cwd, "sandbox": started.sandbox} if started is not None else row
 
 
 async def _transcript(scope: Scope, args: Mapping[str, str]) -> Any:
@@ -140,11 +150,15 @@ async def _grants(scope: Scope, args: Mapping[str, str]) -> list[Mapping[str, An
     return list(scope.ports.gate.grants())
 
 
+def _output_file(scope: Scope, ref: str) -> Path:
+    stored = scope.session.fold.artifacts.get(ref, f"{ref.removeprefix('out/')}.out")
+    return scope.artifacts / Path(stored).name  # a copy of a session has the files in its own directory
+
+
 def _read_output(scope: Scope, args: Mapping[str, str]) -> str:
     """Lines of a spooled output; a reference names a file of the session's directory and no other."""
     ref = args.get("ref", "")
-    stored = scope.session.fold.artifacts.get(ref, f"{ref.removeprefix('out/')}.out")
-    path = scope.artifacts / Path(stored).name  # a copy of a session has the files in its own directory
+    path = _output_file(scope, ref)
     if not path.resolve().is_relative_to(scope.artifacts.resolve()) or not path.is_file():
         raise InspectionError(f"there is no output `{ref}`")
     with path.open("rb") as spool:

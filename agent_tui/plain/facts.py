@@ -65,6 +65,11 @@ def checkpoints(data: Any) -> list[str]:
     ]
 
 
+def kept(data: Any) -> list[str]:
+    """What they take and for how long they are kept."""
+    return [f"They take {data['size_bytes'] / 1_000_000:,.1f} MB on disk and are kept {data['days']:g} days."]
+
+
 def checkpoint(found: Mapping[str, Any]) -> str:
     """`7f3a/17, 13:51: before make, 2 files changed since`."""
     cause = found["cause"]
@@ -115,14 +120,23 @@ def session(found: Mapping[str, Any], here: str) -> str:
 
 
 def terminals(data: Any) -> list[str]:
-    """State, command and newest line of each."""
+    """State, command, place and newest line of each."""
     lines = []
     for found in data:
         tail = one_line(str(found.get("tail", "")).rstrip().rpartition("\n")[2])
         said = f" Last line: {tail}" if tail else ""
+        place = f" In {one_line(str(found['cwd']), strict=True)}." if found.get("cwd") else ""
         command = one_line(str(found["command"]), strict=True)
-        lines.append(f"{one_line(str(found['id']))}, {found['state']}: {command}.{said}")
+        lines.append(f"{one_line(str(found['id']))}, {_terminal_state(found)}: {command}.{place}{said}")
     return lines or ["No terminals. Commands that outlive their call appear here."]
+
+
+def _terminal_state(found: Mapping[str, Any]) -> str:
+    if found["state"] != "ended":
+        return "stopping" if found.get("stopping_at") else str(found["state"])
+    return (
+        f"ended, signal {found['signal']}" if found.get("signal") else f"ended, exit {found.get('exit_code')}"
+    )
 
 
 def grants(data: Any) -> list[str]:

@@ -61,6 +61,8 @@ class Menus:
     async def run(self, name: str, rest: str) -> bool:
         """Run the menu of that name; False when the session is to be left."""
         await {
+            "checkpoints": self._checkpoints,
+            "output": self._output,
             "rollback": self._rollback,
             "redo": self._redo,
             "resume": self._resume,
@@ -105,6 +107,17 @@ class Menus:
                 return int(typed) - 1
             self._terms.say(f"Type a number from 1 to {len(lines)}, or nothing.")
 
+    async def _output(self, rest: str) -> None:
+        """All that is kept of what a terminal wrote."""
+        found = await self._terms.facts(Subject.TERMINALS)
+        wanted = next((each for each in found or () if each["id"] == rest), None)
+        if wanted is None:
+            self._terms.say("/output TERMINAL prints all of it; /ps lists them.")
+            return
+        text = await self._terms.facts(Subject.OUTPUT, ref=str(wanted.get("ref", "")))
+        if text is not None:
+            self._terms.say(*(facts.text(text) if text else ["It wrote nothing."]))
+
     # --- going back ----------------------------------------------------------------------------
 
     async def _rollback(self, rest: str) -> None:
@@ -137,6 +150,14 @@ class Menus:
             at = await self._chosen(list(_CHOICES.values()), "nothing keeps yours")
             found[path] = "keep" if at is None else list(_CHOICES)[at]
         return found
+
+    async def _checkpoints(self, _: str) -> None:
+        found = await self._terms.facts(Subject.CHECKPOINTS)
+        if found is None:
+            return
+        self._terms.say(*facts.checkpoints(found))
+        size = await self._terms.facts(Subject.KEPT) if found else None
+        self._terms.say(*(facts.kept(size) if size is not None else ()))
 
     async def _point(self) -> str | None:
         found = await self._terms.facts(Subject.CHECKPOINTS)

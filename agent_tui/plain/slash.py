@@ -19,6 +19,7 @@ from agent_tui.engine.commands import (
 from agent_tui.engine.types import InputKind
 from agent_tui.plain import facts
 from agent_tui.safe_text import one_line
+from tools.types import STOP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +91,7 @@ def _type(rest: str) -> Parsed:
 
 
 def _stop(rest: str) -> Parsed:
-    return Parsed(body=TerminalInput(terminal=rest, signal="TERM") if rest else Interrupt())
+    return Parsed(body=TerminalInput(terminal=rest, signal=STOP) if rest else Interrupt())
 
 
 def _help(_: str) -> Parsed:
@@ -144,7 +145,7 @@ COMMANDS: Mapping[str, Slash] = {
     "checkpoints": Slash(
         usage="/checkpoints",
         does="list what can be gone back to",
-        parse=lambda _: _inspect(Subject.CHECKPOINTS, facts.checkpoints),
+        parse=_menu("checkpoints"),
     ),
     "rollback": Slash(
         usage="/rollback [ID] [files|conversation|both]",
@@ -170,6 +171,7 @@ COMMANDS: Mapping[str, Slash] = {
     "effort": Slash(usage="/effort [LEVEL]", does="reasoning effort", parse=_setting("effort")),
     "rename": Slash(usage="/rename TITLE", does="name the session", parse=_setting("title")),
     "ps": Slash(usage="/ps", does="terminals", parse=lambda _: _inspect(Subject.TERMINALS, facts.terminals)),
+    "output": Slash(usage="/output TERMINAL", does="all that a terminal wrote", parse=_menu("output")),
     "resume": Slash(usage="/resume [ID]", does="another session", parse=_menu("resume")),
     "sessions": Slash(usage="/sessions", does="the same", parse=_menu("resume")),
     "fork": Slash(usage="/fork", does="continue a copy of this session", parse=_menu("fork")),

@@ -14,6 +14,7 @@ from agent_tui.tui import palette
 from agent_tui.tui.transcript import blocks, render
 from agent_tui.tui.transcript.lines import plain
 from agent_tui.tui.transcript.look import Look
+from tools.types import STOP
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
@@ -198,7 +199,7 @@ def _stop(app: "AgentApp", argument: str) -> None:
     names = [each.terminal for each in app.session.live_terminals]
     wanted = argument or (names[0] if len(names) == 1 else "")
     if wanted in names:
-        app.link.send(commands.TerminalInput(terminal=wanted, signal="TERM"))
+        app.link.send(commands.TerminalInput(terminal=wanted, signal=STOP))
     else:
         notice(app, f"/stop TERMINAL; live: {', '.join(names)}" if names else "No terminal is live")
 

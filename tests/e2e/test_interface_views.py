@@ -202,7 +202,7 @@ def test_a_session_is_deleted_only_when_asked_twice(program: Program, model_serv
 
 
 def test_a_person_types_into_a_live_terminal(program: Program, model_server: ModelServer) -> None:
-    command = 'while read line; do echo "heard $line"; done'
+    command = 'trap "" INT; while read line; do echo "heard $line"; done'
     model_server.script(
         [{"calls": [call("exec_command", cmd=command, tty=True, yield_ms=250)]}, {"text": "It waits."}]
     )
@@ -217,8 +217,13 @@ def test_a_person_types_into_a_live_terminal(program: Program, model_server: Mod
         screen.type("hello\r")
         screen.shows("heard hello")
         screen.type(LEAVE)
+        screen.shows("1 live", "started by call", "sandbox workspace, net off")
+        screen.type("o")
+        screen.shows("output · t1", "heard hello", "y copy")
+        screen.type("q")
         screen.shows("1 live")
         screen.type("x")
+        screen.shows("stopping · asked 0:0")
         screen.shows("0 live")
         screen.type("q")
         screen.shows("ready")

@@ -5,7 +5,9 @@ import os
 import struct
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,6 +43,8 @@ from agent_tui.engine.types import Config, Decision, EndReason, InputKind
 from agent_tui.plain import app as plain_app
 from agent_tui.plain import questions
 from agent_tui.plain.app import PlainApp
+from checkpoints.types import Cause, Checkpoint, Kept, Phase
+from context.codec import encode
 from context.items import Usage
 from tests.waiting import WAIT_S
 from tools.types import READS_NOTHING, Assessment, CallClass
@@ -336,3 +340,58 @@ def test_how_a_long_command_was_understood_is_printed() -> None:
     assert known[:2] == ["As parsed: set, curl | sh", "Line 2: runs downloaded text in a shell."]
     _, short = questions.heading(approval(), 1, 1)
     assert not [line for line in short if line.startswith("As parsed")]
+
+
+def answering(answers: dict[Subject, Any]) -> Callable[[CommandBody], list[Body]]:
+    """Answers what is inspected; every command counts, since their numbers are their ids."""
+    numbers = count(1)
+
+    def react(body: CommandBody) -> list[Body]:
+        number = next(numbers)
+        if not isinstance(body, Inspect):
+            return []
+        return [Inspected(command_id=f"plain-{number}", data=answers[body.subject])]
+
+    return react
+
+
+async def test_what_a_terminal_wrote_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        {
+            "id": "t1",
+            "command": "npm ci",
+            "state": "ended",
+            "exit_code": 0,
+            "tail": "done\n",
+            "ref": "out/c5",
+        },
+        {"id": "t2", "command": "npm run dev", "state": "live", "stopping_at": 9.0, "cwd": "/w/web"},
+    ]
+    answers = {Subject.TERMINALS: rows, Subject.OUTPUT: "one\n\x1b[2Jtwo"}
+    await run(tmp_path, FakeLines(["/ps", "/output t1", "/output t9", "/quit"]), answering(answers))
+    said = capsys.readouterr().out
+    assert "t1, ended, exit 0: npm ci. Last line: done" in said
+    assert "t2, stopping: npm run dev. In /w/web." in said
+    assert "one\n\\x1b[2Jtwo\n" in said
+    assert "/output TERMINAL prints all of it; /ps lists them." in said
+
+
+async def test_the_checkpoints_are_listed_with_what_they_take(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = Checkpoint(
+        id="7f3a/1",
+        session="7f3a",
+        seq=1,
+        created_at=0.0,
+        tree="t",
+        cause=Cause(phase=Phase.TURN_START, session="7f3a"),
+    )
+    answers = {
+        Subject.CHECKPOINTS: [encode(found)],
+        Subject.KEPT: encode(Kept(size_bytes=3_200_000, days=14)),
+    }
+    await run(tmp_path, FakeLines(["/checkpoints", "/quit"]), answering(answers))
+    said = capsys.readouterr().out
+    assert "7f3a/1, " in said
+    assert "They take 3.2 MB on disk and are kept 14 days." in said

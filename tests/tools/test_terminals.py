@@ -10,7 +10,7 @@ from tests.tools.room import Room, body, sees, until
 from tests.waiting import WAIT_S
 from tools.registry import build_toolbox
 from tools.terminals import MAX_LIVE
-from tools.types import CallClass, OutcomeStatus, TerminalNews
+from tools.types import STOP, CallClass, OutcomeStatus, TerminalNews
 from tools.write_stdin import longest_wait_s
 
 
@@ -220,3 +220,18 @@ def test_the_least_wait_of_a_poll_doubles_with_each_that_found_nothing() -> None
     assert [longest_wait_s(short, empty) for empty in (0, 1, 2, 5, 6, 40)] == [5, 10, 20, 160, 300, 300]
     assert longest_wait_s(short | {"chars": "x"}, 9) == 0.25
     assert longest_wait_s({"session": "t1", "yield_ms": 60_000}, 1) == 60
+
+
+async def test_what_a_person_stops_ends_although_it_takes_no_hint(room: Room) -> None:
+    await room.exec("trap '' INT TERM; echo ready; while :; do sleep 0.1; done", tty=True, yield_ms=250)
+    entry = room.toolbox._terminals.get("t1")
+    assert entry is not None
+    assert entry.terminal is not None
+    assert await room.toolbox.terminal_input("t1", "", STOP, None) == ""
+    assert await room.toolbox.terminal_input("t1", "", STOP, None) == "", "once is enough"
+    [row] = room.toolbox.terminals()
+    assert row["stopping_at"] > 0
+    await asyncio.wait_for(entry.terminal.gone.wait(), WAIT_S)
+    [row] = room.toolbox.terminals()
+    assert (row["state"], row["stopping_at"]) == ("ended", 0.0)
+    assert row["ended_at"] > row["started_at"]

@@ -16,6 +16,7 @@ from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, width_of
 from agent_tui.tui.transcript.look import Look
 from checkpoints.types import Author, Conflict, Operation, RollbackPlan
 from context.codec import decode
+from tools.types import STOP
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
@@ -28,7 +29,7 @@ _WHAT: dict[RollbackMode, str] = {
 }
 _CHOICES = ("keep", "take", "merge")
 _CHOICE_WORDS = {"keep": "keep mine", "take": "take checkpoint", "merge": "merge"}
-STOP_WAIT_S = 5.0  # for terminals to end before files go back
+STOP_WAIT_S = 8.0  # for terminals to end before files go back; the last of the signals comes after 5 s
 
 
 class PreviewView(View):
@@ -195,7 +196,7 @@ class PreviewView(View):
 
     def _stop_first(self) -> None:
         for each in self._live:
-            self.agent.link.send(commands.TerminalInput(terminal=each.terminal, signal="TERM"))
+            self.agent.link.send(commands.TerminalInput(terminal=each.terminal, signal=STOP))
         self._stopping = self.set_timer(STOP_WAIT_S, self._gave_up)
         self.say(f"stopping {words.count(len(self._live), 'terminal')} first")
 

@@ -11,14 +11,16 @@ from agent_tui.tui import words
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.link import RefusedError
 from agent_tui.tui.screens.view import ListView, View
-from agent_tui.tui.transcript.lines import Line, Span, clip, fit, untrusted, with_right
+from agent_tui.tui.transcript.lines import Line, Span, clip, fit, untrusted, with_right, wrap
 from agent_tui.tui.transcript.look import Look
+from tools.types import STOP
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
 
 Entry = Mapping[str, Any]
-REFRESH_S = 0.5
+REFRESH_S = 0.5  # the times count, so the list is drawn again in any case
+KILL_AFTER_S = 5.0  # of INT and TERM before it
 LEAVE = "ctrl+right_square_bracket"
 _BYTES = {
     "enter": "\r", "tab": "\t", "backspace": "\x7f", "escape": "\x1b", "up": "\x1b[A", "down": "\x1b[B",
@@ -39,7 +41,7 @@ def typed(key: str, character: str | None) -> str:
 class TerminalsView(ListView[Entry]):
     """The list, with the tail of the picked one."""
 
-    keys_first = "Enter attach and type · x stop · i Ctrl+C to it"
+    keys_first = "Enter attach and type · x stop · o all output · i Ctrl+C to it"
     keys_second = "↑ ↓ move · Esc close"
 
     async def load(self) -> None:
@@ -62,41 +64,109 @@ class TerminalsView(ListView[Entry]):
         return "No terminals. Commands that outlive their call appear here"
 
     def row(self, item: Entry, look: Look) -> Line:
-        state = str(item.get("state", ""))
-        passed = words.clock(self.agent.clock.wall() - float(item.get("started_at") or 0))
-        tail = str(item.get("tail", "")).rstrip().rpartition("\n")[2]
+        state, until = str(item.get("state", "")), float(item.get("ended_at") or 0)
+        passed = words.clock((until or self.agent.clock.wall()) - float(item.get("started_at") or 0))
         lead = f"{look.glyphs.terminal} {item.get('id', '')!s:<3} {state:<6} {passed:>6}   "
         left = clip(
             [Span(lead), *untrusted(one_line(str(item.get("command", ""))), strict=True)], look.width * 2 // 3
         )
-        return with_right(left, clip(untrusted(one_line(tail), "muted"), look.width // 3 - 3), look.width - 2)
+        right = untrusted(own_words(self._news(item), look.glyphs), "muted")
+        return with_right(left, clip(right, look.width // 3 - 3), look.width - 2)
+
+    def _news(self, item: Entry) -> str:
+        """How it ended, how far its end is, or its newest line."""
+        if item.get("state") == "ended":
+            signal = item.get("signal")
+            return f"signal {signal}" if signal else f"exit {item.get('exit_code')}"
+        if item.get("stopping_at"):
+            asked = self.agent.clock.wall() - float(item["stopping_at"])
+            left = f" · next: kill {words.clock(KILL_AFTER_S - asked)}" if asked < KILL_AFTER_S else ""
+            return f"stopping · asked {words.clock(asked)}{left}"
+        return one_line(str(item.get("tail", "")).rstrip().rpartition("\n")[2])
 
     def detail(self, look: Look) -> list[Line]:
         item = self.picked
         if item is None:
             return []
-        separator = own_words(" · ", look.glyphs)
-        head = f"  {item.get('id')}{separator}started by call {item.get('call_id', '')}"
-        rows = [clip(untrusted(head, "muted"), look.width, look.glyphs.more)]
+        facts = [str(item.get("id"))]
+        facts += [f"in {words.home(str(item['cwd']))}"] if item.get("cwd") else []
+        facts.append(f"started by call {item.get('call_id', '')}")
+        facts += [f"sandbox {item['sandbox']}"] if item.get("sandbox") else []
+        facts += [words.size(int(item["size_bytes"]))] if item.get("size_bytes") is not None else []
+        head = untrusted(
+            "  " + own_words(" · ", look.glyphs).join(map(one_line, facts)), "muted", strict=True
+        )
         tail = str(item.get("tail", "")).rstrip("\n").split("\n")
         room = max(self.body.size.height - len(self.items) - 4, 3)
         bar = (Span("  "), Span(look.glyphs.output + " ", "rule"))
-        return rows + [(*bar, *clip(untrusted(text), look.width - 4)) for text in tail[-room:]]
+        shown = [(*bar, *clip(untrusted(text), look.width - 4)) for text in tail[-room:]]
+        return [clip(head, look.width, look.glyphs.more), *shown]
 
     def press(self, key: str, character: str) -> bool:
         item = self.picked
         if item is None:
             return False
-        name = str(item.get("id"))
+        name, command = str(item.get("id")), str(item.get("command", ""))
         if key == "enter" and item.get("state") == "live":
-            self.agent.push_screen(AttachedView(self.agent, name, str(item.get("command", ""))))
+            self.agent.push_screen(AttachedView(self.agent, name, command))
+        elif character == "o":
+            self.agent.push_screen(OutputView(self.agent, f"{name} · {command}", str(item.get("ref", ""))))
         elif character == "x":
-            self.agent.link.send(TerminalInput(terminal=name, signal="TERM"))
+            self.agent.link.send(TerminalInput(terminal=name, signal=STOP))
             self.say(f"asked {name} to end")
         elif character == "i":
             self.agent.link.send(TerminalInput(terminal=name, signal="INT"))
         else:
             return False
+        return True
+
+
+class OutputView(View):
+    """All that is kept of what a command wrote, as it was when the view was opened."""
+
+    keys_first = "j k line · space b page · g G ends · / find · n N"
+    keys_second = "y copy · q or Esc close"
+
+    def __init__(self, agent: "AgentApp", title: str, ref: str) -> None:
+        super().__init__(agent)
+        self._title = one_line(title)
+        self._ref = ref
+        self._text: str | None = None
+        self._failure = ""
+
+    async def load(self) -> None:
+        try:
+            self._text = str(await self.agent.link.ask(Subject.OUTPUT, ref=self._ref))
+        except RefusedError as error:
+            self._failure = str(error)
+        self.draw()
+        self.body.scroll(10**9)
+
+    @property
+    def awaits_data(self) -> bool:
+        return self._text is None and not self._failure
+
+    def title_words(self) -> tuple[str, str]:
+        count = words.count(len(self._text.splitlines()), "line") if self._text else ""
+        return f"output · {self._title}", count
+
+    def content(self, look: Look) -> Sequence[Line]:
+        if self._text is None:
+            said = self._failure or f"loading {look.glyphs.more}"
+            return [(Span("  "), *untrusted(said, "error" if self._failure else "muted"))]
+        if not self._text:
+            return [(Span("  It wrote nothing", "muted"),)]
+        return [
+            row
+            for text in self._text.splitlines()
+            for row in wrap(untrusted(text), look.width, first=(Span("  "),), rest=(Span("  "),))
+        ]
+
+    def press(self, key: str, character: str) -> bool:
+        if character != "y" or not self._text:
+            return False
+        self.agent.copy_to_clipboard(self._text)
+        self.say(f"copied {words.count(len(self._text.splitlines()), 'line')}")
         return True
 
 
