@@ -285,6 +285,7 @@ class WorkspaceCheckpointer:
         """One folder; a damaged list of its checkpoints is set aside, and a new one begun."""
         from checkpoints.catalog import DamagedCatalogError
         from checkpoints.roots import home_of, set_aside
+        from checkpoints.store import DamagedStoreError
         from checkpoints.workspace import Workspace
 
         why = refusal(root)
@@ -300,7 +301,7 @@ class WorkspaceCheckpointer:
         )
         try:
             core.open(self._progress)
-        except DamagedCatalogError:
+        except (DamagedCatalogError, DamagedStoreError):
             core.store.close()
             aside = set_aside(home.directory)
             self._remarks.append(f"the older checkpoints were damaged and are gone; they lie in `{aside}`")

@@ -28,6 +28,7 @@ class Staged:
 
     path: bytes
     temporary: bytes
+    folder: int  # it is in, wherever that is moved; open until `put` or `drop`
     descriptor: int
     size_bytes: int
 
@@ -113,22 +114,34 @@ class Places:
                 fill(descriptor)
                 _keep_owner(descriptor, folder, name)
                 os.fchmod(descriptor, permissions)
-                size_bytes = os.fstat(descriptor).st_size
+                return Staged(
+                    path=path,
+                    temporary=temporary,
+                    folder=os.dup(folder),
+                    descriptor=descriptor,
+                    size_bytes=os.fstat(descriptor).st_size,
+                )
             except OSError:
                 os.close(descriptor)
                 os.unlink(temporary, dir_fd=folder)
                 raise
-        return Staged(path=path, temporary=temporary, descriptor=descriptor, size_bytes=size_bytes)
 
     def put(self, staged: Staged) -> None:
         """Move a staged file into its place; what is there must not be a folder."""
         with self._opened(staged.path), self._parent(staged.path) as (folder, name):
             os.rename(staged.temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        os.close(staged.folder)
 
     def drop(self, staged: Staged) -> None:
         """Remove a staged file that is not wanted any more."""
-        with suppress(FileNotFoundError), self._opened(staged.path), self._parent(staged.path) as (folder, _):
-            os.unlink(staged.temporary, dir_fd=folder)
+        try:
+            with suppress(OSError), self._opened(staged.path), self._parent(staged.path) as (folder, _):
+                os.unlink(staged.temporary, dir_fd=folder)
+                return
+            with suppress(FileNotFoundError):  # another folder is in the place of the one it is in
+                os.unlink(staged.temporary, dir_fd=staged.folder)
+        finally:
+            os.close(staged.folder)
 
     def write_link(self, path: bytes, target: bytes) -> None:
         """Put a link in place of what is there."""

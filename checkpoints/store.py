@@ -75,7 +75,8 @@ class Store:
         self._reader = ObjectReader(git, os.fspath(directory)) if git else None
 
     def create(self) -> None:
-        """Make the layout where it is missing; raises CheckpointError."""
+        """Make the layout where it is missing; raises DamagedStoreError where something else is in its
+        place, and CheckpointError."""
         try:
             for part in _FOLDERS:
                 (self.directory / part).mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -85,6 +86,8 @@ class Store:
                 ("HEAD", "ref: refs/heads/none\n"),
             ):
                 self._place(os.fspath(self.directory / name), text.encode(), replace=False)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise DamagedStoreError(f"checkpoint store `{self.directory}` is damaged: {error}") from error
         except OSError as error:
             raise CheckpointError(
                 f"checkpoint store `{self.directory}` cannot be written: {error.strerror}"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from checkpoints.coverage import Limits
-from checkpoints.rollback import Rollback
+from checkpoints.rollback import Request, Rollback
 from checkpoints.types import Author, Phase
 from tests.checkpoints.conftest import OpenSession
 from tests.checkpoints.sessions import Session
@@ -285,6 +285,32 @@ def test_links_lead_nowhere(root: Path, tmp_path: Path, open_session: OpenSessio
     assert not (root / "dir").is_symlink()
     assert (outside / "f").read_text() == "outside"
     assert list(outside.iterdir()) == [outside / "f"]
+
+
+def test_a_folder_that_becomes_a_link_while_files_go_back_keeps_nothing_of_ours(
+    root: Path, tmp_path: Path, open_session: OpenSession
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for name in "abc":
+        (root / name).mkdir()
+        (root / name / "f").write_text("1")
+    session = open_session()
+    start = session.before().row
+    for name in "abc":
+        (root / name / "f").write_text("2")
+    session.after()
+
+    def meanwhile(step: int) -> None:
+        if step == 0:  # all are written beside their places, and the first is in its place
+            (root / "b").rename(root / "moved")
+            (root / "b").symlink_to(outside)
+
+    result = Rollback(session.core, meanwhile).run(Request(target=start.id, choices={}))
+    assert [line.split(" ")[0] for line in result.mismatches] == ["b/f"]
+    assert list(outside.iterdir()) == []
+    assert [path.name for path in (root / "moved").iterdir()] == ["f"]
+    assert [(root / name / "f").read_text() for name in ("a", "moved", "c")] == ["1", "2", "1"]
 
 
 def test_a_touched_link_covers_what_it_leads_to(root: Path, open_session: OpenSession) -> None:

@@ -178,6 +178,22 @@ async def test_a_damaged_list_is_set_aside_and_said(root: Path, state_dir: Path)
     await again.close()
 
 
+@pytest.mark.parametrize("name", ["store", "store/tmp", "store/objects"])
+async def test_a_file_in_the_place_of_the_store_is_set_aside_and_said(
+    root: Path, state_dir: Path, name: str
+) -> None:
+    checkpointer = opened(root, state_dir)
+    await checkpointer.take(cause(Phase.TURN_START))
+    await checkpointer.close()
+    (place,) = state_dir.glob(f"checkpoints/*/{name}")
+    shutil.rmtree(place)
+    place.write_text("no folder")
+    again = opened(root, state_dir)
+    assert (await again.take(cause(Phase.TURN_START))).seq == 1
+    assert "damaged" in again.health().detail
+    await again.close()
+
+
 async def test_a_store_that_is_removed_is_begun_anew_and_said(root: Path, state_dir: Path) -> None:
     (root / "a").write_text("1")
     checkpointer = opened(root, state_dir)
