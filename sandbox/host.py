@@ -164,23 +164,29 @@ def home_parts(
     if home_dir.is_relative_to(policy.workspace):
         return ()
     named = tuple(environ.get(name, "") for name in _TOOLCHAIN_VARIABLES)
-    return _home_parts(home_dir, policy.state_dir, cache_dir, named)
+    kind = Kind.TMPFS if _is_mount(policy, home_dir) else Kind.DIRECTORY
+    parts = _home_parts(home_dir, policy.state_dir, cache_dir, named)
+    return (Mount(kind=kind, target=str(home_dir)), *parts)
+
+
+def _is_mount(policy: Policy, home_dir: Path) -> bool:
+    """Whether the home has to be closed at the end: elsewhere it lies on the root, which is."""
+    return _is_below_a_mount(home_dir) or any(
+        home_dir.is_relative_to(root) for root in (*policy.extra_roots, *policy.writable)
+    )
 
 
 @cache
-def _is_on_root(place: Path) -> bool:
-    """Whether a directory made there lies on the root of the sandbox itself, which is closed at the end."""
+def _is_below_a_mount(place: Path) -> bool:
     mounts = ("/dev", "/proc", "/run", "/tmp", "/var", *(mount.target for mount in system_tree()))
-    return not any(place.is_relative_to(mount) for mount in mounts)
+    return any(place.is_relative_to(mount) for mount in mounts)
 
 
 @lru_cache(maxsize=64)
 def _home_parts(
     home_dir: Path, state_dir: Path, cache_dir: Path, named: tuple[str, ...]
 ) -> tuple[Mount, ...]:
-    kind = Kind.DIRECTORY if _is_on_root(home_dir) else Kind.TMPFS
-    parts = [Mount(kind=kind, target=str(home_dir))]
-    parts += [_toolchain(place) for place in _toolchains(home_dir, state_dir, named)]
+    parts = [_toolchain(place) for place in _toolchains(home_dir, state_dir, named)]
     parts.append(Mount(kind=Kind.WRITE, source=str(cache_dir), target=str(home_dir / ".cache")))
     for name in PRIVATE:
         source = "../" * name.count("/") + ".cache/home/" + name
@@ -225,8 +231,9 @@ def _toolchains(home_dir: Path, state_dir: Path, named: Iterable[str]) -> Iterab
 
 def look(policy: Policy, home_dir: Path, cache_dir: Path, environ: Mapping[str, str]) -> Host:
     """Collect the facts for one command."""
+    is_mount = not home_dir.is_relative_to(policy.workspace) and _is_mount(policy, home_dir)
     return Host(
-        home=None if home_dir.is_relative_to(policy.workspace) or _is_on_root(home_dir) else str(home_dir),
+        home=str(home_dir) if is_mount else None,
         system=system_tree(),
         hidden=hidden(),
         home_parts=home_parts(policy, home_dir, cache_dir, environ),
