@@ -92,7 +92,8 @@ class ModelCall:
             async with asyncio.timeout(left):
                 return await self._consume(request)
         except TimeoutError:
-            return ModelError(kind=ErrorKind.TIMEOUT, message=f"no complete answer within {left:.0f} s")
+            within = f"{left:.0f} s" if (left or 0) >= 1 else "a second"
+            return ModelError(kind=ErrorKind.TIMEOUT, message=f"no complete answer within {within}")
 
     async def _consume(self, request: ModelRequest) -> Completed | ModelError:
         thinking_since: float | None = None

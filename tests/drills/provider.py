@@ -7,10 +7,10 @@ from tests.e2e import project
 from tests.e2e.project import call
 
 
-@drill("timeout", "a command of ten minutes in a run of half a second")
+@drill("timeout", "a command of ten minutes in a run of three seconds")
 def timeout(place: Place) -> str:
     place.server.script([{"calls": [call("exec_command", cmd="sleep 600")]}, {"text": "no time left"}])
-    ran = place.exec("--timeout", "0.5", "go")
+    ran = place.exec("--timeout", "3", "go")
     assert (ran.code, end(ran)["reason"]) == (3, "budget_time"), ran.err
     assert "timed out" in place.results()[0]
     place.goes_on()
@@ -35,9 +35,9 @@ def provider_down(place: Place) -> str:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        flags = ("-m", "compatible/scripted", "--base-url", address, "--timeout", "1")
+        flags = ("-m", "compatible/scripted", "--base-url", address, "--timeout", "60")
         ran = place.program.run("exec", "--json", *flags, "go")
-    assert ran.code in (1, 3), ran.err
+    assert ran.code == 1, ran.err
     assert "Traceback" not in ran.err
     kept = len(place.program.run("sessions").out.splitlines())
     place.server.script([{"text": "half of an answer", "cut": "text"}])

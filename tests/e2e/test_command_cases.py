@@ -71,7 +71,7 @@ def test_what_is_put_in_the_background_lives_on_as_a_terminal(
     turn(
         program,
         model_server,
-        run(serve, yield_ms=1_000),
+        run(serve, yield_ms=30_000),
         run(f"sleep {mark}", yield_ms=250),
         talk("t1", yield_ms=5_000),
         talk("t1", signal="KILL"),

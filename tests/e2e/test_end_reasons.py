@@ -38,7 +38,7 @@ SCRIPTED: dict[EndReason, tuple[Sequence[str], list[dict[str, Any]]]] = {
     EndReason.CONTRACT_UNMET: (("--verify", "false"), [DONE] * 3),
     EndReason.BUDGET_TURNS: (("--max-turns", "1"), [LOOK, DONE]),
     EndReason.BUDGET_TOOLS: (("--max-tool-calls", "1"), [{"calls": LOOK["calls"] * 2}, DONE]),
-    EndReason.BUDGET_TIME: (("--timeout", "2"), [SLEEP, DONE]),
+    EndReason.BUDGET_TIME: (("--timeout", "4"), [SLEEP, DONE]),
     EndReason.BUDGET_TOKENS: (("--max-tokens", "10"), [DONE]),
     EndReason.BUDGET_COST: (("--max-cost", "0.01", *PRICES), []),
     EndReason.COST_UNKNOWN: (("--max-cost", "1"), []),

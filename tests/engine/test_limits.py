@@ -157,6 +157,7 @@ async def test_a_model_that_stalls_ends_with_the_time_limit(tmp_path: Path) -> N
     ) as run:
         ended = await run_to_end(run)
     assert (ended.reason, ended.text) == (EndReason.BUDGET_TIME, "ran out")
+    assert ended.error == "no complete answer within a second"
 
 
 async def test_three_approvals_that_nobody_can_give_end_the_run(tmp_path: Path) -> None:

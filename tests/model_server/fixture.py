@@ -63,8 +63,8 @@ class ModelServer:
     def requests(self) -> list[RecordedRequest]:
         """Every request so far, in order of arrival."""
         record = self._directory / f"{self._stage}.jsonl"
-        lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
-        return [_recorded(json.loads(line)) for line in lines]
+        *lines, _ = record.read_text(encoding="utf-8").split("\n") if record.exists() else [""]
+        return [_recorded(json.loads(line)) for line in lines]  # one that is being written is not there yet
 
     def state(self) -> dict[str, Any]:
         """`requests`, `played`, `steps` (counts) and `violations`."""

@@ -243,7 +243,7 @@ def test_nothing_of_a_broken_answer_runs(program: Program, dialect: str) -> None
         script += [{**answer, **how}, answer]
     late = {"text": "Working on the last.", "calls": [append("last")], "cut": "finish"}
     program.server.script([*script, late, {"text": "Done."}])
-    events = program.run(dialect, "-c", "idle_timeout=1", "go")
+    events = program.run(dialect, "-c", "idle_timeout=2", "go")
     assert program.log.split() == [*map(str, range(len(BREAKS))), "last"]
     texts = [e["item"]["text"] for e in events if e.get("item", {}).get("type") == "agent_message"]
     assert texts == [*(f"Working on {n}." for n in range(len(BREAKS))), "Working on the last.", "Done."]

@@ -67,7 +67,7 @@ def test_a_silent_answer_is_asked_for_again_and_shown_once(
 ) -> None:  # A38
     answer = {"text": "Every word of the answer.", "piece": 5}
     model_server.script([{**answer, "cut": "text", "stall": True}, answer])
-    with start(program, model_server, "-c", "idle_timeout=1") as screen:
+    with start(program, model_server, "-c", "idle_timeout=2") as screen:
         ask(screen, "go")
         shown = screen.shows("Every word of the answer.", "● done")
         screen.leave()
