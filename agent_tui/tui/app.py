@@ -34,7 +34,7 @@ from agent_tui.tui.outside import Outside
 from agent_tui.tui.pending_list import PendingList
 from agent_tui.tui.searching import Searching
 from agent_tui.tui.sizing import Sizing
-from agent_tui.tui.state import State
+from agent_tui.tui.state import State, status_of
 from agent_tui.tui.transcript import blocks
 from agent_tui.tui.transcript.lines import Span
 from agent_tui.tui.transcript.look import Look
@@ -87,7 +87,7 @@ class AgentApp(App[int], inherit_bindings=False):
             self.bind(key, f"act('{name}')", show=False)
         self.config = config
         self.guardian: Guardian | None = None
-        self.session = State()
+        self.session = State(status=status_of(config))
         self.feed = Feed(self.session)
         self.link = Link(start, self._apply)
         self.glyphs = ASCII if chosen.ascii_only else UNICODE
@@ -110,13 +110,6 @@ class AgentApp(App[int], inherit_bindings=False):
         self.mouse_on = settings.get("mouse", "true") != "false"
         self.spoken = settings.get("screen_reader") == "true"
         self.moving = settings.get("motion", "true") != "false" and not self.spoken
-        status_facts = self.session.status
-        status_facts.model = config.model.name if config.model else ""
-        status_facts.effort = (config.model.effort or "") if config.model else ""
-        status_facts.context_window = config.model.context_window if config.model else 0
-        status_facts.approval = config.approval.value
-        status_facts.extra_roots = len(config.extra_roots)
-        status_facts.max_cost_usd = config.budgets.max_cost_usd
         for each in themes.toolkit_themes():
             self.register_theme(each)
         self.theme = f"agent-{chosen.theme}"
@@ -142,7 +135,6 @@ class AgentApp(App[int], inherit_bindings=False):
         self.attaching = Attaching(self)
         self.outside = Outside(self)
         self.views = Views(self)
-        self.editor.onward = self.views.take_key
         self.fixed = Fixed(self)
         self.sizing = Sizing(self)
         self.acts = Acts(self)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from agent_tui.engine import events
-from agent_tui.engine.types import EndReason, InputKind, SandboxStatus, TaskStatus
+from agent_tui.engine.types import Config, EndReason, InputKind, SandboxStatus, TaskStatus
 from checkpoints.types import Health
 from context.items import Image
 
@@ -64,6 +64,19 @@ class Status:
     terminals: int = 0
     branch: str = ""
     changed_files: int = 0  # when the session began, other than git has them
+
+
+def status_of(config: Config) -> Status:
+    """What the settings say, until the engine says more."""
+    model = config.model
+    return Status(
+        model=model.name if model else "",
+        effort=(model.effort or "") if model else "",
+        context_window=model.context_window if model else 0,
+        approval=config.approval.value,
+        extra_roots=len(config.extra_roots),
+        max_cost_usd=config.budgets.max_cost_usd,
+    )
 
 
 @dataclass(slots=True, kw_only=True)

@@ -20,6 +20,7 @@ class Views:
 
     def __init__(self, app: "AgentApp") -> None:
         self._app = app
+        app.editor.onward = self.take_key
 
     def _open(self, view: "View") -> None:
         self._app.push_screen(view)

@@ -93,14 +93,14 @@ class TerminalsView(ListView[Entry]):
         facts.append(f"started by call {item.get('call_id', '')}")
         facts += [f"sandbox {item['sandbox']}"] if item.get("sandbox") else []
         facts += [words.size(int(item["size_bytes"]))] if item.get("size_bytes") is not None else []
-        head = untrusted(
-            "  " + own_words(" · ", look.glyphs).join(map(one_line, facts)), "muted", strict=True
-        )
+        told = own_words(" · ", look.glyphs).join(map(one_line, facts))
+        indent = (Span("  "),)
+        head = wrap(untrusted(told, "muted", strict=True), look.width, first=indent, rest=indent)
         tail = str(item.get("tail", "")).rstrip("\n").split("\n")
-        room = max(self.body.size.height - len(self.items) - 4, 3)
+        room = max(self.body.size.height - len(self.items) - len(head) - 3, 3)
         bar = (Span("  "), Span(look.glyphs.output + " ", "rule"))
         shown = [(*bar, *clip(untrusted(text), look.width - 4)) for text in tail[-room:]]
-        return [clip(head, look.width, look.glyphs.more), *shown]
+        return [*head, *shown]
 
     def press(self, key: str, character: str) -> bool:
         item = self.picked
