@@ -409,7 +409,7 @@ class Feed:
         )
 
     def _rolled_back(self, body: events.RolledBack) -> None:
-        files = body.files
+        files, before = body.files, self.state.rolled_back_at
         self.state.last_rollback = None if body.redo_of else body
         self.state.rolled_back_at, self.state.going_back = self._at, None
         if body.redo_of:
@@ -427,6 +427,7 @@ class Feed:
                 mismatches=files.mismatches if files else (),
                 markers=files.merged_with_markers if files else (),
                 is_redo=bool(body.redo_of),
+                back_to=before if body.redo_of else 0.0,
                 has_draft=bool(body.draft),
             )
         )

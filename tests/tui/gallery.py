@@ -552,7 +552,8 @@ NOTHING: dict[commands.Subject, Any] = {
 SCENES: dict[str, Scene] = {
     "idle-empty-session": Scene(play=lambda: [e.StatusChanged(changed_files=2)], is_main=True),
     "streaming-answer": Scene(play=scenes.streaming, is_main=True),
-    "a-command-runs": Scene(play=scenes.command_runs, is_main=True),
+    "a-command-runs": Scene(play=scenes.command_runs, keys=("a", "n", "d"), is_main=True),
+    "messages-wait": Scene(play=scenes.command_runs),
     "finished-turn": Scene(play=scenes.finished, is_main=True),
     "tool-cards": Scene(play=cards),
     "tool-cards-more": Scene(play=more_cards),

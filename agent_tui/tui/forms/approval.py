@@ -53,7 +53,8 @@ class ApprovalForm:
     def title(self) -> str:
         """Kind and size of the object."""
         if self._saving is not None:
-            return "deny for good" if self._saving.denies else "save a rule"
+            kind = "deny for good" if self._saving.denies else "save a rule"
+            return f"{kind} · this workspace"
         assessment = self.event.assessment
         if self._asks_for_network:
             return "approval · network"
@@ -143,7 +144,12 @@ class ApprovalForm:
             text if is_open else f"{text}, for this command", "alarm" if is_open else "text", strict=True
         )
         rows = fact("grant", spans, look, right)
-        below = "none for this command" if is_open else f"everything else as before: {self.event.sandbox}"
+        if is_open:
+            below = "none for this command"
+        elif self._grant:
+            below = "everything else as before"
+        else:  # the engine's words hold the grant that is asked for
+            below = f"with this grant: {self.event.sandbox}"
         return rows + fact("sandbox", untrusted(below), look)
 
     def _explanation(self, look: Look) -> list[Line]:

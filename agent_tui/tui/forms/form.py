@@ -175,6 +175,8 @@ def last_row(form: Form, look: Look, *, armed: bool, draft: bool) -> Line:
     """`  Esc  deny and pause        ? why · v full view`."""
     last = form.choices()[-1]
     corner = form.corner() if armed else _unarmed_words(draft)
+    if look.low:  # what a session or a rule would cover is not beside the choices there
+        corner = corner.replace("? why", "? scopes")
     left = (Span(f"  {last.key}  ", "accent"), Span(last.label))
     right = (Span(own_words(corner, look.glyphs), "muted"),) if corner else ()
     if width_of(left) + width_of(right) + 1 > look.width:
@@ -259,7 +261,7 @@ def draw(form: Form, look: Look, place: Place) -> Drawn:
     lines = [title_row(form, look, place.position), *place.others, *above]
     lines += content[scroll : scroll + height]
     if scroll + height < len(content):
-        more = f"Space {words.count(len(content) - scroll - height, 'more row')}"
+        more = own_words(_more(form, len(content), len(content) - scroll - height), look.glyphs)
         lines[-1] = with_right(
             clip(lines[-1], look.width - len(more) - 2), (Span(more, "attention"),), look.width
         )
@@ -267,6 +269,13 @@ def draw(form: Form, look: Look, place: Place) -> Drawn:
     first_choice = len(lines) + len(gap)
     lines += [*gap, *tail] if tail else []
     return Drawn(lines=lines, object_rows=len(content), shown_to=scroll + height, first_choice=first_choice)
+
+
+def _more(form: Form, total: int, below: int) -> str:
+    """How to see the rows of the object that are not in view."""
+    if "v full view" in form.corner():
+        return f"Space more · v all {words.count(total, 'line')}"
+    return f"Space {words.count(below, 'more row')}"
 
 
 def _spacing(wanted: Spacing, left: int, place: Place) -> Spacing:
@@ -297,4 +306,4 @@ def _unarmed_words(draft: bool) -> str:
 def locked_words(total: int, seen: int) -> str:
     """Why a choice is locked, empty when it is not."""
     lines = words.count(total, "line")
-    return "" if seen >= total else f"locked until all was seen (Space): {seen} of {lines}"
+    return "" if seen >= total else f"locked until all was seen: {seen} of {lines}"

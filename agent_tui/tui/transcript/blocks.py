@@ -175,6 +175,7 @@ class RolledBack(Block):
     mismatches: Sequence[str] = ()
     markers: Sequence[str] = ()
     is_redo: bool = False
+    back_to: float = 0.0  # of a redo: UTC seconds of the rollback that it takes back
     has_draft: bool = False
 
 

@@ -1,6 +1,7 @@
 """Tool cards: the line that always names the object, live output, changed files (screens.md 3.3)."""
 
 import json
+import time
 from collections.abc import Sequence
 
 from agent_tui.tui import words
@@ -131,7 +132,8 @@ def right_end(call: Call, look: Look) -> str:
     if call.state in ("invalid", "skipped", "not_run"):
         return call.detail
     if call.state == "outcome_unknown":
-        return call.detail or "result lost"
+        at = time.strftime(" %H:%M", time.localtime(call.started_at)) if call.started_at else ""
+        return f"result lost{at}"
     if call.state == "timed_out":
         return f"after {call.duration_s:.0f} s"
     if call.state == "ended":
@@ -230,7 +232,10 @@ def _after(call: Call, expanded: bool, look: Look) -> list[Line]:
             (Span("  "), Span(f"no output for {words.clock(look.now - call.last_output_at)}", "muted"))
         )
     if call.outcome is not None and call.outcome.denial:
-        rows += _noted(glyphs.sandbox, f"sandbox: {call.outcome.denial}", "attention", look)
+        told = f"sandbox: {call.outcome.denial}{'' if call.by_person else '; the model was told'}"
+        rows += _noted(glyphs.sandbox, told, "attention", look)
+    if ", git lane" in call.sandbox and call.is_over and not call.by_person:
+        rows += _noted(glyphs.sandbox, "git lane: .git was writable for this command", "muted", look)
     if call.feedback:
         rows += _noted(glyphs.steer, f"you said: {call.feedback}", "text", look)
     if call.edited:

@@ -1,5 +1,6 @@
 """Blocks to lines, one function for each kind; pure."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -156,7 +157,7 @@ def _rolled_back(block: blocks.RolledBack, look: Look) -> list[Line]:
     separator = own_words(" · ", look.glyphs)
     if block.is_redo:
         rows = wrap(
-            [Span(f"redone{separator}{_back_again(block)} back as before the rollback")],
+            [Span(f"redone{separator}{_back_again(block)}")],
             look.width,
             first=(Span(look.glyphs.redo + " ", "accent"),),
             rest=_INDENT,
@@ -202,10 +203,16 @@ def _rolled_back(block: blocks.RolledBack, look: Look) -> list[Line]:
 
 
 def _back_again(block: blocks.RolledBack) -> str:
+    """`5 files and the conversation are back as they were at 14:31`."""
     count = len(block.changed)
     parts = [changed.files(block.changed)] if count else []
     parts += ["the conversation"] if block.mode != "files" else []
-    return f"{' and '.join(parts)} {'is' if len(parts) == 1 and count <= 1 else 'are'}"
+    is_one = len(parts) == 1 and count <= 1
+    then = "before the rollback"
+    if block.back_to:
+        at = time.strftime("%H:%M", time.localtime(block.back_to))
+        then = f"{'it was' if is_one else 'they were'} at {at}"
+    return f"{' and '.join(parts)} {'is' if is_one else 'are'} back as {then}"
 
 
 def _verified(block: blocks.RolledBack, look: Look) -> list[Line]:

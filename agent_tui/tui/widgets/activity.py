@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from agent_tui.engine import events
+from agent_tui.engine.types import InputKind
 from agent_tui.tui import words
 from agent_tui.tui.glyphs import Glyphs, own_words
 from agent_tui.tui.state import State
@@ -183,6 +184,9 @@ def _hints(state: State, moment: Moment) -> tuple[str, ...]:
         return _question_hints(state, moment)
     if state.retry is not None:
         return ("Esc stop", "Enter steer") if moment.draft else ("Enter retry now", "Esc stop")
+    if state.busy and state.pending and not moment.draft and moment.width > 60:
+        steers = any(each.kind is not InputKind.QUEUE for each in state.pending)
+        return ("Alt+Up edit", *(["Ctrl+S steer now"] if steers else []), "Esc interrupt")
     if state.busy:
         return ("Esc interrupt", "Enter steer", "Tab queue")
     if state.paused:

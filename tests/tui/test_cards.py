@@ -1,0 +1,69 @@
+"""What a card says of a call beside its outcome."""
+
+from dataclasses import replace
+
+import pytest
+
+from agent_tui.engine import events
+from agent_tui.tui.feed import Feed
+from agent_tui.tui.state import State
+from agent_tui.tui.transcript import card
+from agent_tui.tui.transcript.blocks import Card
+from agent_tui.tui.transcript.lines import plain
+from agent_tui.tui.transcript.look import Look
+from checkpoints.types import Cause, Checkpoint, Phase
+from tests.tui import scenes
+from tools.types import OutcomeStatus
+
+
+def drawn(*bodies: events.Body, expanded: bool = False) -> list[str]:
+    """The rows of the one card that these make."""
+    feed = Feed(State())
+    for seq, body in enumerate(bodies, 1):
+        feed.apply(events.Event(seq=seq, at=1_000.0, run_id="r1", body=body))
+    [block], _ = feed.drain()
+    assert isinstance(block, Card)
+    block.expanded = expanded
+    return [plain(row) for row in card.render(block, Look(width=80))]
+
+
+def after(number: int) -> events.CheckpointTaken:
+    cause = Cause(phase=Phase.AFTER_CALL, session="7f3a", summary="")
+    return events.CheckpointTaken(
+        checkpoint=Checkpoint(
+            id=f"7f3a/{number}", session="7f3a", seq=number, created_at=1.0, cause=cause, tree="t"
+        )
+    )
+
+
+def test_the_checkpoints_around_a_call_are_shown_with_more_of_it() -> None:
+    call = [*scenes.proposed("c1", "exec_command", "make"), *scenes.running("c1")]
+    ended = scenes.ended("c1", "exec_command", checkpoint_id="7f3a/12")[0]
+    assert drawn(*call, after(13), ended, expanded=True)[-1] == "  checkpoint 7f3a/12 before, 7f3a/13 after"
+
+
+def test_a_command_of_the_git_lane_says_so() -> None:
+    [started] = scenes.running("c1")
+    assert isinstance(started, events.CallStarted)
+    started = replace(started, sandbox="workspace, net off, git lane")
+    rows = drawn(
+        *scenes.proposed("c1", "exec_command", "git commit"), started, *scenes.ended("c1", "exec_command")
+    )
+    assert "  ▣ git lane: .git was writable for this command" in rows
+
+
+@pytest.mark.parametrize(
+    ("why", "word", "right"),
+    [
+        ("not run: interrupted by the user", "– not run", "you interrupted"),
+        ("not run: the user paused the run", "– not run", "you paused"),
+        ("skipped: the user sent a message", "– skipped", "you steered first"),
+        ("not run: the run ends (budget_tools)", "– not run", "tool budget, 0 left"),
+        ("not run: the run ends (approval_unavailable)", "– not run", "the run ended"),
+        ("repeated", "– skipped", "repeated"),
+    ],
+)
+def test_why_a_call_was_not_run_is_said_to_the_person(why: str, word: str, right: str) -> None:
+    ended = scenes.ended("c1", "exec_command", status=OutcomeStatus.SKIPPED, data={"why": why})
+    [row] = drawn(*scenes.proposed("c1", "exec_command", "make"), *ended)
+    assert row.startswith(word) and row.endswith(right)
