@@ -10,6 +10,7 @@ import pytest
 
 from tests.processes import processes_with, seconds
 from tests.tools.room import FakeSink, Room, body, repository
+from tools import reads
 from tools.types import CallClass, Grant, OutcomeStatus
 
 
@@ -45,7 +46,10 @@ async def test_odd_bytes_make_clean_text_and_valid_json(room: Room) -> None:
     assert len(random.text) < 500
 
 
-async def test_fifty_megabytes_are_counted_exactly_and_readable_by_reference(room: Room) -> None:
+async def test_fifty_megabytes_are_counted_exactly_and_readable_by_reference(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reads, "TIMEOUT_S", 10 * reads.TIMEOUT_S)  # it takes two seconds of a processor
     outcome = await room.exec("yes ABCDEFGH | head -c 49999986; echo END", yield_ms=30_000)
     shown = [line for line in body(outcome.text).split("\n") if line in ("ABCDEFGH", "END")]
     assert outcome.total_bytes == 49_999_990
@@ -261,3 +265,41 @@ def test_every_command_is_a_possible_writer_until_the_parser_knows_better(room: 
     assessment = room.toolbox.assess("exec_command", arguments, room.policy)
     assert assessment.effects.writes.everything
     assert assessment.call_class is CallClass.ASK
+
+
+@pytest.mark.parametrize(
+    ("interactive", "asked", "waits_s"),
+    [(True, 0, 0.25), (True, 999_000, 30), (False, 999_000, 120), (False, 400, 0.4), (True, None, 10)],
+)
+def test_how_long_a_result_is_waited_for_has_bounds(
+    tmp_path: Path, interactive: bool, asked: int | None, waits_s: float
+) -> None:
+    room = Room(tmp_path, interactive=interactive)
+    tool = room.toolbox._tools["exec_command"]
+    given = {"cmd": "true"} | ({} if asked is None else {"yield_ms": asked})
+    assert tool._yield_s(given) == waits_s  # type: ignore[attr-defined]  # the tool behind the protocol
+
+
+async def test_the_model_may_ask_for_less_output(room: Room) -> None:
+    outcome = await room.exec("seq 5000", max_output_tokens=200)
+    assert len(outcome.text) < 1_300
+    assert outcome.omitted_bytes + sum(
+        len(line) + 1 for line in outcome.text.split("\n") if line.isdigit()
+    ) == len("".join(f"{number}\n" for number in range(1, 5001)))
+
+
+async def test_a_flood_of_cursor_movements_comes_whole(room: Room) -> None:
+    """It is read in ever smaller pieces, so that nothing else has to wait for it."""
+    outcome = await room.exec("for i in $(seq 9000); do printf '\\e[A\\e[2K\\r%s' $i; done; echo; echo end")
+    assert body(outcome.text).split("\n")[-2:] == ["9000", "end"]
+    assert outcome.total_bytes == 8 * 9_000 + len("".join(map(str, range(1, 9_001)))) + len("\nend\n")
+
+
+async def test_stopped_and_closed_processes_hold_nothing_up(room: Room) -> None:
+    stopped = await room.exec("echo begun; kill -STOP $$; echo never", timeout_s=0.5)
+    assert (stopped.status, body(stopped.text)) == (OutcomeStatus.TIMED_OUT, "begun")
+    closed = await room.exec("exec 0<&- 1>&- 2>&-; sleep 0.2; exit 3")
+    assert (closed.exit_code, closed.terminal, closed.total_bytes) == (3, None, 0)
+    child = await room.exec("(kill -STOP $BASHPID; sleep 999) & echo started")
+    assert "1 process of it still running in the background" in child.text
+    assert "killed" not in (await room.type(child.terminal, signal="KILL")).text

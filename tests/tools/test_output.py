@@ -191,6 +191,10 @@ def test_control_bytes_are_dropped() -> None:
     assert cleaned(b"a\0b\x01\x1b]0;t\x07\xc2\x85c\x7f") == "abc"
 
 
+def test_control_bytes_inside_a_sequence_are_no_part_of_it() -> None:
+    assert cleaned(b"\x1b\0[3\x001m\x7fred\x1b[0\x0bm\x0c \x01\xc2\x85end") == "red end"
+
+
 def test_backspace_overwrites() -> None:
     assert cleaned(b"abc\b\bX\n") == "aXc\n"
 

@@ -186,9 +186,10 @@ async def test_questions_nobody_answers_end_at_once(room: Room) -> None:
     assert (await room.exec("bash questions.sh", yield_ms=5_000)).exit_code is not None
 
 
-async def test_sudo_does_not_hang(room: Room) -> None:
+@pytest.mark.parametrize("tty", [False, True])
+async def test_sudo_does_not_hang(room: Room, tty: bool) -> None:
     needs("sudo")
-    outcome = await room.exec("sudo -k true", yield_ms=3_000)
+    outcome = await room.exec("sudo -k true", tty=tty, yield_ms=3_000)
     assert outcome.exit_code not in (0, None)
 
 

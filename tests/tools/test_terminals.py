@@ -5,6 +5,8 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from sandbox.probe import ProbeResult
 from tests.tools.room import Room, body, sees, until
 from tests.waiting import WAIT_S
@@ -235,3 +237,24 @@ async def test_what_a_person_stops_ends_although_it_takes_no_hint(room: Room) ->
     [row] = room.toolbox.terminals()
     assert (row["state"], row["stopping_at"]) == ("ended", 0.0)
     assert row["ended_at"] > row["started_at"]
+
+
+def test_more_than_a_terminal_takes_at_once_is_refused(room: Room) -> None:
+    assert isinstance(room.check("write_stdin", session="t1", chars="é" * 32_768), dict)
+    answer = room.check("write_stdin", session="t1", chars="é" * 32_768 + "x")
+    assert "`chars` has 65,537 bytes, at most 65,536 can be typed at once" in answer
+
+
+async def test_ended_ones_are_forgotten_oldest_use_first_and_live_ones_never(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tools.terminals.MAX_ENDED", 2)
+    await room.exec("sleep 600", yield_ms=250)
+    for number in (2, 3, 4, 5):
+        await room.exec("cat", stdin=True, yield_ms=250)
+        ended = await room.type(f"t{number}", eof=True, yield_ms=30_000)
+        assert ended.exit_code == 0
+        await room.type("t2")
+    await room.exec("sleep 600", yield_ms=250)
+    assert [row["id"] for row in room.toolbox.terminals()] == ["t1", "t2", "t5", "t6"]
+    assert "There is no terminal `t3`" in (await room.type("t3")).text
