@@ -494,7 +494,7 @@ ANSWERS: dict[commands.Subject, Any] = {
             "id": "2ab0",
             "title": "why is test_slug flaky",
             "messages": 5,
-            "ended": "done",
+            "ended": "completed",
             "updated_at": 0.0,
         },
     ],

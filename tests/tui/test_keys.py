@@ -270,6 +270,7 @@ VIEWS = {
     "down and up": Case(
         play=scenes.finished, keys=[F2, b"g", DOWN + DOWN + UP], check=lambda it: body(it) == 1
     ),
+    "d in the pager": Case(play=scenes.finished, keys=[F2, b"{", b"d"], check=view(DiffView)),
     "g": Case(play=scenes.finished, keys=[F2, b"g"], check=lambda it: body(it) == 0),
     "G": Case(play=scenes.finished, keys=[F2, b"g", b"G"], check=shows("100%")),
     "space": Case(play=scenes.finished, keys=[F2, b"g", b" "], check=lambda it: body(it) > 1),

@@ -23,7 +23,7 @@ class PagerView(View):
     """Ctrl+T, F2, `/transcript`; Ctrl+F begins with a search."""
 
     keys_first = "j k line · space b page · g G ends · [ ] message · { } call · / find · n N"
-    keys_second = "Enter unfold · y copy block · Y copy raw · q or Esc close"
+    keys_second = "Enter unfold · d diff · y copy block · Y copy raw · q or Esc close"
 
     def __init__(self, agent: "AgentApp", *, find: bool = False) -> None:
         super().__init__(agent)
@@ -105,6 +105,8 @@ class PagerView(View):
             self._jump(kind, -1 if character in "[{" else 1)
         elif key == "enter":
             self._unfold(self._index())
+        elif character == "d":
+            self._diff()
         elif character in ("y", "Y"):
             self._copy(raw=character == "Y")
         elif character == "g" and self._first:
@@ -131,6 +133,13 @@ class PagerView(View):
             self.body.top = min(self._starts[index], self.body.last_top)
             self.body.marked = self._starts[index]
             self.body.refresh()
+
+    def _diff(self) -> None:
+        block = self._blocks[self._first :][self._index()] if self._starts else None
+        if isinstance(block, blocks.Card):
+            self.agent.views.diff_of(block)
+        else:
+            self.say("only a call has a diff")
 
     def _copy(self, *, raw: bool) -> None:
         block = self._blocks[self._first :][self._index()] if self._starts else None
