@@ -48,9 +48,8 @@ def image_of(data: bytes, name: str, where: str) -> Image:
     if pixels is None:
         raise UsageError(f"{where} is a damaged picture: its header cannot be read")
     if max(pixels) > MAX_SIDE:
-        raise UsageError(
-            f"{where} has {pixels[0]:,}×{pixels[1]:,} pixels, at most {MAX_SIDE:,} a side; make it smaller first"
-        )
+        size = f"{pixels[0]:,}×{pixels[1]:,}"
+        raise UsageError(f"{where} has {size} pixels, at most {MAX_SIDE:,} a side; make it smaller first")
     return Image(media_type=kind, data=base64.b64encode(data).decode(), name=name)
 
 

@@ -76,8 +76,8 @@ read = "/home/me/.cache/shop/**"
 - An `allow` rule covers exactly its shape, and a line runs only when each command in it is covered. `deny`
   and `ask` rules also hold for everything that begins like them, and see through `env`, `xargs`, `bash -c`,
   `flock`, `strace`, `git bisect run` and their like, a path before the program, and options and assignments
-  between the words (`make all=1 deploy`). A rule of an assignment (`LD_PRELOAD=* ...`) holds however it is set:
-  before the command, by `export` or `env`, or by the `env` of a call.
+  between the words (`make all=1 deploy`). A rule of an assignment (`LD_PRELOAD=* ...`) holds however it is
+  set: before the command, by `export` or `env`, or by the `env` of a call.
 - What a `deny` or `ask` rule cannot be sure of asks, and is refused where nobody can be asked: an unknown
   program that is given the words of the rule, and code that is not understood (`alias`, `hash -p`,
   `source /dev/stdin`, a substitution inside a quoted subscript).
