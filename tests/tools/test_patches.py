@@ -617,3 +617,16 @@ async def test_thousands_of_hunks_find_their_places(room: Room) -> None:
     assert outcome.status is OutcomeStatus.SUCCEEDED, outcome.text[:300]
     lines[::10] = [f"new {number}\n" for number in range(0, 20_000, 10)]
     assert file.read_text() == "".join(lines)
+
+
+async def test_a_replacement_everywhere_has_bounds_and_keeps_each_line_end(room: Room) -> None:
+    file = room.write("f", b"a\r\na\na a\r\n" * 2_000 + b"a")
+    outcome = await room.call("apply_patch", path="f", old="a", new="x\ny", all=True)
+    assert outcome.status is OutcomeStatus.SUCCEEDED, outcome.text
+    assert file.read_bytes() == b"x\r\ny\r\nx\ny\nx\r\ny x\r\ny\r\n" * 2_000 + b"x\r\ny"
+    room.write("many", "a" * 100_001)
+    told = (await room.call("apply_patch", path="many", old="a", new="b", all=True)).text
+    assert "stands in more than 100,000 places" in told
+    room.write("grows", "a" * 100_000)
+    told = (await room.call("apply_patch", path="grows", old="a", new="b" * 100_000, all=True)).text
+    assert "`grows` would have about 10,000,300,000 bytes, at most 33,554,432 can be edited" in told

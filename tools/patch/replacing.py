@@ -1,30 +1,43 @@
 """The plain form of an edit: one exact piece of text, given once in the file, for another."""
 
 import re
+from itertools import islice
 
 from tools.patch.grammar import Hunk, PatchError
 from tools.patch.locate import MAX_NAMED, missing
-from tools.text_file import TextFile
+from tools.text_file import MAX_BYTES, TextFile
+
+MAX_PLACES = 100_000
 
 
 def replace_text(file: TextFile, old: str, new: str, path: str, *, every: bool) -> bytes:
     """The bytes of the file with `new` for `old`; `\\n` stands for any line end. Raises `PatchError`."""
     body = file.data[len(file.mark) :]
-    matches = [match for match in _pattern(file, old, path).finditer(body) if match.start() % file.width == 0]
-    if not matches:
+    found = (match for match in _pattern(file, old, path).finditer(body) if match.start() % file.width == 0)
+    spans = [match.span() for match in islice(found, MAX_PLACES + 1)]
+    if not spans:
         hunk = Hunk(1, changes=[("-", line) for line in old.splitlines() or [old]])
         raise PatchError(missing(file.texts, hunk, f"`{path}`: `old` is not in the file"))
-    if len(matches) > 1 and not every:
-        numbers = [body.count(file.feed, 0, match.start()) + 1 for match in matches[:MAX_NAMED]]
+    if len(spans) > MAX_PLACES:
         raise PatchError(
-            f"`{path}`: `old` stands in {len(matches)} places, the first at lines "
+            f"`{path}`: `old` stands in more than {MAX_PLACES:,} places; give more of the text around it, or "
+            "change the file with a program"
+        )
+    if len(spans) > 1 and not every:
+        numbers = [body.count(file.feed, 0, start) + 1 for start, _ in spans[:MAX_NAMED]]
+        raise PatchError(
+            f"`{path}`: `old` stands in {len(spans)} places, the first at lines "
             f"{', '.join(map(str, numbers))}; give more of the text around it, or set `all`"
         )
-    pieces, at = [file.mark], 0
-    for match in matches:
-        lines = [_encoded(file, line, path) for line in new.replace("\r\n", "\n").split("\n")]
-        pieces += [body[at : match.start()], _line_end(file, body, match).join(lines)]
-        at = match.end()
+    lines = [_encoded(file, line, path) for line in new.replace("\r\n", "\n").split("\n")]
+    size = len(body) + len(spans) * (sum(map(len, lines)) + len(lines) * 2 * file.width)
+    if size > MAX_BYTES:
+        raise PatchError(f"`{path}` would have about {size:,} bytes, at most {MAX_BYTES:,} can be edited")
+    joined = {end: end.join(lines) for end in (file.feed, file.turn + file.feed)}
+    pieces, at, ends = [file.mark], 0, _Ends(file, body)
+    for start, stop in spans:
+        pieces += [body[at:start], joined[ends.at(start, stop)] if len(lines) > 1 else lines[0]]
+        at = stop
     return b"".join([*pieces, body[at:]])
 
 
@@ -34,13 +47,23 @@ def _pattern(file: TextFile, old: str, path: str) -> "re.Pattern[bytes]":
     return re.compile(end.join(lines))
 
 
-def _line_end(file: TextFile, body: bytes, match: "re.Match[bytes]") -> bytes:
-    """The line end in the replaced text, else that of the line it stands in, else the one before."""
-    for text in (match[0], body[match.end() :], body[: match.start()]):
-        at = text.find(file.feed)
-        if at >= 0:
-            return file.turn + file.feed if text[:at].endswith(file.turn) else file.feed
-    return file.feed
+class _Ends:
+    """Line ends near places that are asked for in order."""
+
+    def __init__(self, file: TextFile, body: bytes) -> None:
+        self._file, self._body = file, body
+        self._next = -1  # the first line feed at or behind the newest place, len(body) for none
+
+    def at(self, start: int, stop: int) -> bytes:
+        """The first line end in the replaced text or behind it, else the one before."""
+        file, body = self._file, self._body
+        if self._next < start:
+            self._next = body.find(file.feed, start)
+            if self._next < 0:
+                self._next = len(body)
+        place = self._next if self._next < len(body) else body.rfind(file.feed, 0, stop)
+        has_turn = place >= file.width and body[place - file.width : place] == file.turn
+        return file.turn + file.feed if has_turn else file.feed
 
 
 def _encoded(file: TextFile, text: str, path: str) -> bytes:
