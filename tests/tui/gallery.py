@@ -331,10 +331,15 @@ def leaves_sandbox() -> list[e.Body]:
     grants = ("write_path ~/.cache/pip", "network", "no_sandbox")
     first = "the first attempt left 1 file: A dist/.tmp-wheel (0 bytes)"
     why = "it ran in the sandbox and failed: write to ~/.cache/pip denied"
-    return [
-        *scenes.turn(),
-        *scenes.approval(1, "pip wheel . -w dist", asked, grants=grants, first_attempt=first, why=why),
-    ]
+    offered = (Decision.ONCE, Decision.SESSION, Decision.DENY, Decision.DENY_AND_PAUSE)
+    said = {
+        "why": why,
+        "first_attempt": first,
+        "sandbox": "writes in ~/src/slugkit and ~/.cache/pip, network off",
+        "session_key": "exactly this command with this grant",
+        "choices": offered,
+    }
+    return [*scenes.turn(), *scenes.approval(1, "pip wheel . -w dist", asked, grants=grants, **said)]
 
 
 def network() -> list[e.Body]:
