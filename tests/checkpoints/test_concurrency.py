@@ -18,7 +18,6 @@ from tests.waiting import WAIT_S
 SECONDS = os.environ.get("AGENT_TUI_CONCURRENCY_SECONDS", "3")
 
 
-@pytest.mark.timeout(180)
 def test_two_processes_in_a_loop_lose_nothing(root: Path, state_dir: Path, open_session: OpenSession) -> None:
     script = str(Path(__file__).parent / "busy_session.py")
     workers = [

@@ -32,7 +32,7 @@ class Installed:
         """Standard output of a start that has to succeed."""
         base = {"PATH": os.environ["PATH"], "HOME": str(self.home), "LC_ALL": "C.UTF-8"}
         done = subprocess.run(
-            argv, cwd=cwd, env=base | dict(env or {}), capture_output=True, text=True, timeout=60
+            argv, cwd=cwd, env=base | dict(env or {}), capture_output=True, text=True, timeout=300
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout

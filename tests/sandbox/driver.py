@@ -26,7 +26,7 @@ from sandbox.shared_network import SharedNetwork
 from tests.sandbox import attacks, honest, worlds
 from tests.sandbox.attacks import Attack
 
-_LIMIT_S = 40  # making an environment with pip takes long on a busy machine
+_LIMIT_S = 120  # making an environment with pip takes long on a busy machine
 
 
 @dataclass

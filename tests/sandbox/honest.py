@@ -29,7 +29,7 @@ SERVER = """import socket
 server = socket.socket(); server.bind(("127.0.0.1", 8741)); server.listen()
 while True: server.accept()[0].sendall(b"served")"""
 CLIENT = """import socket, time
-for _ in range(100):
+for _ in range(1000):
     try: print(socket.create_connection(("127.0.0.1", 8741), 5).recv(100).decode()); break
     except ConnectionRefusedError: time.sleep(0.05)"""
 

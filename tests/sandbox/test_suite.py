@@ -36,7 +36,7 @@ def start(user: str, base: Path) -> dict[str, Any]:
     env = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(base), "LANG": "C.UTF-8"}
     env |= {"PYTHONPATH": ":".join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
-        [*prefix, python, str(DRIVER), str(base)], env=env, capture_output=True, text=True, timeout=600
+        [*prefix, python, str(DRIVER), str(base)], env=env, capture_output=True, text=True, timeout=1800
     )
     if done.returncode:
         return {"failed": f"exit {done.returncode}: {done.stderr[-3000:]}"}
@@ -74,7 +74,7 @@ def report(user: str, started: dict[str, "Future[dict[str, Any]]"]) -> dict[str,
     return found
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("attack", [*MEANT_FOR, *attacks.SYSCALLS])
 def test_blocked(user: str, attack: str, report: dict[str, Any]) -> None:
@@ -86,7 +86,7 @@ def test_blocked(user: str, attack: str, report: dict[str, Any]) -> None:
         pytest.skip(f"does not work here without a sandbox either: {verdict['control']}")
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("job", [*(job.id for job in honest.ALL), honest.SERVER_THEN_CLIENT])
 def test_works(user: str, job: str, report: dict[str, Any]) -> None:
@@ -96,7 +96,7 @@ def test_works(user: str, job: str, report: dict[str, Any]) -> None:
     assert said == ""
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("user", USERS)
 def test_enough_attempts_were_shown_to_work_without_the_sandbox(user: str, report: dict[str, Any]) -> None:
     effective = [name for name, verdict in report["attacks"].items() if verdict["effective"]]
