@@ -1,6 +1,7 @@
 """`apply_patch`: changes files, byte-exact where they are not meant to change, all or none."""
 
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -144,16 +145,20 @@ class ApplyPatch:
 
     async def run(self, invocation: Invocation, sink: CallSink) -> Outcome:  # noqa: ARG002 - shows nothing
         """Plan and write; a cancellation waits for the write, which takes milliseconds."""
+        attempt = _Attempt()
         try:
-            return await in_thread(lambda: self._run(invocation), abandon=False, timeout_s=TIMEOUT_S)
+            return await in_thread(lambda: self._run(invocation, attempt), abandon=False, timeout_s=TIMEOUT_S)
         except TimeoutError:
+            if attempt.give_up():
+                error = PatchError(f"it was not worked out within {TIMEOUT_S:g} s")
+                return Outcome(status=OutcomeStatus.FAILED, text=_not_applied(error))
             text = (
                 f"The file system did not answer within {TIMEOUT_S:g} s: the change may or may not be "
                 "written; look at the files before you repeat it"
             )
             return Outcome(status=OutcomeStatus.OUTCOME_UNKNOWN, text=text)
 
-    def _run(self, invocation: Invocation) -> Outcome:
+    def _run(self, invocation: Invocation, attempt: "_Attempt") -> Outcome:
         from tools.patch.commit import commit
 
         policy = invocation.policy
@@ -161,6 +166,7 @@ class ApplyPatch:
             changes = self._plan(invocation.arguments, policy, learn=True)
             _check_allowed(changes, policy)
             _check_writable(changes, policy)
+            attempt.begin_writing()
             commit(changes)
         except PartlyAppliedError as error:
             return Outcome(
@@ -185,6 +191,28 @@ class ApplyPatch:
             self._versions.forget(change.path)
         else:
             self._versions.note(change.path, change.after.data)
+
+
+class _Attempt:
+    """Whether a patch is written or given up: only one of both."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_decided = False
+
+    def begin_writing(self) -> None:
+        """Raises `PatchError` when it was given up."""
+        if not self._decide():
+            raise PatchError("it was given up")
+
+    def give_up(self) -> bool:
+        """False when writing has begun."""
+        return self._decide()
+
+    def _decide(self) -> bool:
+        with self._lock:
+            is_first, self._is_decided = not self._is_decided, True
+        return is_first
 
 
 async def _away(work: Callable[[], T]) -> T:

@@ -3,6 +3,8 @@
 import os
 import stat
 import subprocess
+import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,8 @@ from hypothesis import strategies as st
 
 from tests.tools.room import Room
 from tools.patch.edits import apply_hunks
-from tools.patch.grammar import PatchError, parse
+from tools.patch.grammar import PatchError, Section, parse
+from tools.patch.plan import Change, Planner
 from tools.text_file import TextFile
 from tools.types import CallClass, Grant, Outcome, OutcomeStatus, WrittenPath
 
@@ -630,3 +633,34 @@ async def test_a_replacement_everywhere_has_bounds_and_keeps_each_line_end(room:
     room.write("grows", "a" * 100_000)
     told = (await room.call("apply_patch", path="grows", old="a", new="b" * 100_000, all=True)).text
     assert "`grows` would have about 10,000,300,000 bytes, at most 33,554,432 can be edited" in told
+
+
+async def test_one_patch_takes_no_more_than_so_much_apart(room: Room) -> None:
+    room.write("big", "a\nb\n" + f"{'-' * 999}\n" * 20_000)
+    sections = "".join(f"*** Update File: big\n@@\n-{old}\n+{old}{old}\n" for old in "ab")
+    told = (await room.call("apply_patch", patch=f"*** Begin Patch\n{sections}*** End Patch")).text
+    assert "more than 33,554,432 bytes together; use several patches" in told
+    assert (room.workspace / "big").read_bytes().startswith(b"a\nb\n")
+
+
+async def test_a_patch_that_was_given_up_before_it_was_written_is_never_written(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, go_on = room.write("a.txt", "one\n"), threading.Event()
+
+    class Slow(Planner):
+        def apply(self, sections: Sequence[Section]) -> list[Change]:
+            go_on.wait()
+            return super().apply(sections)
+
+    monkeypatch.setattr("tools.apply_patch.TIMEOUT_S", 0.05)
+    monkeypatch.setattr("tools.patch.plan.Planner", Slow)
+    outcome = await room.call("apply_patch", patch=update("a.txt", "@@", "-one", "+ONE"))
+    assert outcome.status is OutcomeStatus.FAILED
+    assert "Not applied, no file was changed: it was not worked out within 0.05 s" in outcome.text
+    left = [thread for thread in threading.enumerate() if thread.name == "agent-tui-files"]
+    go_on.set()
+    for thread in left:
+        thread.join()
+    assert left
+    assert file.read_text() == "one\n"

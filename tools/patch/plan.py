@@ -62,6 +62,7 @@ class Planner:
         self._versions = versions
         self._learn = learn
         self._changes: dict[Path, Change] = {}
+        self._bytes = 0  # taken apart so far
 
     @property
     def changes(self) -> list[Change]:
@@ -138,6 +139,12 @@ class Planner:
             now = read_content(path, text_path)
             _must_be_writable(now, text_path)
             self._must_be_known(path, now, text_path)
+        self._bytes += len(now.data)
+        if self._bytes > MAX_BYTES:  # seconds of work, and several times the memory
+            raise PatchError(
+                f"the files to change have more than {MAX_BYTES:,} bytes together; use several patches, with "
+                "all changes of one file under one `*** Update File`"
+            )
         file = TextFile.of(now.data)
         if b"\0" in now.data[:8_192] and file.encoding == "utf-8":
             raise PatchError(f"`{text_path}` is a binary file; change it with a program")
