@@ -129,7 +129,8 @@ def project_effects(settings: Settings, path: Path, data: bytes) -> list[str]:
     for key, value in wanted.items():
         option = find(key)
         reason = _objection(option, value, settings.values.get(key)) if option else ""
-        effects.append(f"ignored: {reason}" if reason else f"sets {dotted(key)} = {_toml(value)}")
+        kind = "  (a command)" if dotted(key) == "verify" else ""
+        effects.append(f"ignored: {reason}" if reason else f"sets {dotted(key)} = {_toml(value)}{kind}")
     return effects or ["sets nothing"]
 
 

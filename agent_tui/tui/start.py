@@ -41,6 +41,7 @@ class Sheet:
     keys: str = ""
     foot: str = ""
     preselected: int = -1
+    columns: int = 0  # of a label that has a note, at least
     extra: str = ""  # a key that takes the picked option and returns it with a `+`
 
     def lines(self, at: int, width: int) -> list[Line]:
@@ -65,17 +66,18 @@ def sheet_lines(sheet: Sheet, at: int, width: int) -> list[Line]:
     for label, (_, text) in zip(labels_shown, sheet.facts, strict=True):
         rows += _fact(label, text, column, width)
     rows += [BLANK] if sheet.facts else []
-    rows += wrap([Span(sheet.question)], width, first=line("  "), rest=line("  "))
-    rows += [BLANK] if sheet.question else []
-    labels = max((len(option.label) for option in sheet.options), default=0)
+    if sheet.question:
+        rows += [*wrap([Span(sheet.question)], width, first=line("  "), rest=line("  ")), BLANK]
+    noted = (len(option.label) + 2 for option in sheet.options if option.note)
+    labels = max(sheet.columns, *noted, 0)
     for index, option in enumerate(sheet.options):
         mark = Span("  > " if index == at else "    ", "accent")
         first = (
             mark,
             Span(f"{option.key}  ", "accent"),
-            *untrusted(f"{option.label:<{labels}}  ", "strong" if index == at else "text"),
+            *untrusted(f"{option.label:<{labels}}", "strong" if index == at else "text"),
         )
-        rows += wrap(untrusted(option.note, "muted"), width, first=first, rest=line(" " * (9 + labels))) or [
+        rows += wrap(untrusted(option.note, "muted"), width, first=first, rest=line(" " * (7 + labels))) or [
             first
         ]
     rows += [BLANK, *(line(Span("    " + text, "muted")) for text in sheet.below)] if sheet.below else []
@@ -152,6 +154,7 @@ def model_sheet(
         below=_below_local(found) if is_local else _BELOW_KEYS,
         health=health,
         preselected=0,
+        columns=27,
         extra="d",
         keys="Enter use once · d use and keep as default · q quit",
         foot="settings file: ~/.config/agent-tui/config.toml",
@@ -212,6 +215,7 @@ def _nothing_found_sheet(
             Option(key="5", label="Quit"),
         ],
         health=health,
+        columns=19,
         keys="1–5 or ↑ ↓ and Enter",
         foot="agent-tui doctor checks everything in detail",
     )
@@ -248,6 +252,7 @@ def trust_sheet(place: str, files: Sequence[tuple[str, Sequence[str]]], *, branc
         ],
         below=("Commands run in the sandbox either way.",),
         preselected=0,
+        columns=11,
         keys="n · t · v · q, or ↑ ↓ and Enter",
         foot=f"sha-256 of the {kept} is kept in your state directory, nothing here",
     )
@@ -295,6 +300,7 @@ def sandbox_sheet(place: str, *, what: str, fix: str, branch: str = "") -> Sheet
             Option(key="3", label="Quit and fix it"),
         ],
         health=[("Undo", "ok    checkpoints are kept outside your project")],
+        columns=24,
         keys="1–3 or ↑ ↓ and Enter",
         foot="agent-tui doctor shows each part that works",
     )
