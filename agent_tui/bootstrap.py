@@ -8,12 +8,12 @@ is an `UnavailableError` before anything is sent.
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent_tui import search_path, startup
 from agent_tui.config.layers import ENVIRONMENT, FLAG, Settings, unknown_variables
@@ -447,8 +447,14 @@ def _with_stored(ports: "Ports", config: Config) -> "Ports":
 
         stored.remove(stored.find(config.state_dir, found))
 
+    async def watch(found: str, read: int) -> tuple[Sequence[Any], int]:
+        from agent_tui import stored
+
+        return await stored.events_after(stored.find(config.state_dir, found), read)
+
     return replace(
         ports,
+        watch=watch,
         sessions=lambda: _session_list(config),
         rename_session=rename,
         remove_session=remove,

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncGenerator, Iterable, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SessionEntry",
+    "events_after",
     "find",
     "json_lines",
     "listed",
@@ -96,6 +97,19 @@ def _owned(place: SessionPlace) -> Iterator[None]:
         owner.release()
 
 
+async def events_after(place: SessionPlace, read: int) -> tuple[list[Event], int]:
+    """Events behind the record of that number, of a session that may be open elsewhere, and the number
+    of the last record. Raises RecordsError."""
+    found, pictures = list[Event](), Pictures()
+    async with aclosing(_records(place, read)) as records:
+        async for record in records:
+            read = record.seq
+            with suppress(DecodeError):  # of a newer version
+                entry = from_record(record, pictures)
+                found += [entry] if isinstance(entry, Event) else []
+    return found, read
+
+
 async def json_lines(place: SessionPlace) -> AsyncGenerator[str, None]:
     """Every record as it is stored, one JSON object a line."""
     async with aclosing(_records(place)) as found:
@@ -144,10 +158,10 @@ async def markdown(place: SessionPlace) -> AsyncGenerator[str, None]:
                     yield block + "\n"
 
 
-async def _records(place: SessionPlace) -> AsyncGenerator[Any, None]:
+async def _records(place: SessionPlace, after: int = 0) -> AsyncGenerator[Any, None]:
     records = await SessionRecords.open(place.store)
     try:
-        async with aclosing(records.read()) as found:
+        async with aclosing(records.read(after)) as found:
             async for record in found:
                 yield record
     finally:

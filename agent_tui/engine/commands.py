@@ -148,6 +148,7 @@ class Subject(StrEnum):
     # List of objects: `bootstrap._session_list`. With args remove=ID, or rename=ID and title=TEXT, does that
     # first, for sessions that no process has open.
     SESSIONS = "sessions"
+    WATCH = "watch"  # object of another session: events, as `TRANSCRIPT`, and read; args id, read
     CONTEXT = "context"  # object: part → tokens
     COST = "cost"  # object: turn, run, session, models → name → requests, tokens of each kind, cost_usd
     GRANTS = "grants"  # list of objects id, scope, rule; with args remove=ID removes it

@@ -12,6 +12,7 @@ from agent_tui.engine.events import GrantRemoved
 from agent_tui.engine.framing import request_of, view_of, window_of
 from agent_tui.engine.scope import Scope
 from agent_tui.errors import AgentError
+from checkpoints.records import RecordsError
 from checkpoints.types import Checkpoint, CheckpointError, Phase
 from context.codec import encode
 
@@ -85,6 +86,16 @@ async def _sessions(scope: Scope, args: Mapping[str, str]) -> Any:
     if args.get("rename") and ports.rename_session is not None:
         await ports.rename_session(args["rename"], args.get("title", ""))
     return list(await asyncio.to_thread(scope.ports.sessions))
+
+
+async def _watch(scope: Scope, args: Mapping[str, str]) -> Any:
+    if scope.ports.watch is None:
+        raise InspectionError("sessions cannot be watched here")
+    try:
+        found, read = await scope.ports.watch(args.get("id", ""), _number(args.get("read"), 0))
+    except RecordsError as error:
+        raise InspectionError(str(error)) from error
+    return {"events": found, "read": read}
 
 
 async def _files(scope: Scope, args: Mapping[str, str]) -> Any:
@@ -190,6 +201,7 @@ _ANSWERS: Mapping[Subject, Callable[[Scope, Mapping[str, str]], Awaitable[Any]]]
     Subject.ROLLBACK_PLAN: _plan,
     Subject.DIFF: _diff,
     Subject.SESSIONS: _sessions,
+    Subject.WATCH: _watch,
     Subject.CONTEXT: _context,
     Subject.COST: _cost,
     Subject.GRANTS: _grants,

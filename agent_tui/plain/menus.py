@@ -57,6 +57,7 @@ class Menus:
         self._config = terms.standing.config
         self.next_arguments: list[str] | None = None
         self._images: list[Image] = []
+        self._watched: dict[str, int] = {}  # how far another session was printed
 
     async def run(self, name: str, rest: str) -> bool:
         """Run the menu of that name; False when the session is to be left."""
@@ -65,6 +66,7 @@ class Menus:
             "output": self._output,
             "rollback": self._rollback,
             "redo": self._redo,
+            "watch": self._watch,
             "resume": self._resume,
             "fork": self._fork,
             "new": self._new,
@@ -201,6 +203,16 @@ class Menus:
         at = await self._chosen([facts.session(each, self._standing.session_id) for each in shown], "resume")
         if at is not None:
             self.next_arguments = handover.resuming(self._config, str(shown[at]["id"]), plain=True)
+
+    async def _watch(self, rest: str) -> None:
+        """What was said in another session, since the last look at it."""
+        if not rest:
+            self._terms.say("/watch ID prints a session that is open elsewhere; /sessions lists them.")
+            return
+        found = await self._terms.facts(Subject.WATCH, id=rest, read=str(self._watched.get(rest, 0)))
+        if found is not None:
+            self._watched[rest] = found["read"]
+            self._terms.say(*(spoken(found["events"]) or ["Nothing new."]))
 
     async def _fork(self, _: str) -> None:
         self.next_arguments = handover.resuming(

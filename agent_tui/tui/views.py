@@ -113,6 +113,12 @@ class Views:
 
         self._open(SessionsView(self._app))
 
+    def watch(self, session_id: str) -> None:
+        """A session that another process has open."""
+        from agent_tui.tui.screens.watching import WatchView
+
+        self._open(WatchView(self._app, session_id))
+
     def terminals(self) -> None:
         """F3."""
         from agent_tui.tui.screens.terminals import TerminalsView

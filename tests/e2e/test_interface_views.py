@@ -183,6 +183,28 @@ def test_sessions_are_named_found_continued_and_copied(program: Program, model_s
         screen.leave()
 
 
+def test_a_session_that_is_open_elsewhere_is_watched(program: Program, model_server: ModelServer) -> None:
+    with (
+        mended(program, model_server, {"text": "Still fine."}) as other,
+        start(program, model_server) as screen,
+    ):
+        screen.shows("ready")
+        screen.type("/resume\r")
+        screen.shows("open in another terminal", "mend the test")
+        screen.type("\r")
+        screen.shows("w watch · f continue a copy")
+        screen.type("w")
+        screen.shows("watching", "› mend the test", "It adds now.", "● done")
+        other.type("and now?\r")
+        screen.shows("› and now?", "Still fine.")
+        screen.type("q")
+        screen.shows("sessions · this workspace")
+        screen.type("q")
+        screen.shows("ready")
+        other.leave()
+        screen.leave()
+
+
 def test_a_session_is_deleted_only_when_asked_twice(program: Program, model_server: ModelServer) -> None:
     model_server.script([{"text": "the first answer"}])
     assert program.run("exec", *model_flags("chat", model_server.base_url()), "the older task").code == 0

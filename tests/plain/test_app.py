@@ -395,3 +395,21 @@ async def test_the_checkpoints_are_listed_with_what_they_take(
     said = capsys.readouterr().out
     assert "7f3a/1, " in said
     assert "They take 3.2 MB on disk and are kept 14 days." in said
+
+
+async def test_another_session_is_printed_from_where_it_was_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = [InputAccepted(input_id="n1", kind=InputKind.PROMPT, text="mend it"), ENDED]
+    said.insert(1, InputDelivered(input_id="n1", item_id="i1", step=1))
+    events = [Event(seq=number, at=0.0, run_id="r1", body=body) for number, body in enumerate(said, 1)]
+    answers = {Subject.WATCH: {"events": events, "read": 7}}
+    lines = FakeLines(["/watch ab12", "/watch ab12", "/watch", "/quit"])
+    engine = await run(tmp_path, lines, answering(answers))
+    assert [body.args for body in engine.sent if isinstance(body, Inspect)] == [
+        {"id": "ab12", "read": "0"},
+        {"id": "ab12", "read": "7"},
+    ]
+    out = capsys.readouterr().out
+    assert "you> mend it" in out
+    assert "/watch ID prints a session that is open elsewhere" in out

@@ -543,6 +543,13 @@ ANSWERS: dict[commands.Subject, Any] = {
     },
     Q.COST: spent(),
     Q.GRANTS: [{"id": "ap1", "scope": "session", "rule": "make publish"}],
+    Q.WATCH: {
+        "events": [
+            e.Event(seq=number, at=1_000.0, run_id="r1", body=body)
+            for number, body in enumerate([*scenes.started(), *scenes.looked()], 1)
+        ],
+        "read": 20,
+    },
     Q.FILES: {"slugify.py": "modified", "tests/test_slugify.py": "new", "README.md": ""},
 }
 
@@ -617,6 +624,7 @@ SCENES: dict[str, Scene] = {
     "diff-unified": Scene(play=scenes.finished, keys=("/diff", "s", "w")),
     "diff-nothing": Scene(keys=("/diff",), data=NOTHING),
     "sessions": Scene(keys=("/resume",)),
+    "watching": Scene(keys=("/resume", "j", "j", "enter", "w")),
     "sessions-none": Scene(keys=("/resume",), data=NOTHING),
     "settings": Scene(keys=("/settings",)),
     "context": Scene(keys=("/context",)),

@@ -71,6 +71,7 @@ class SessionsView(ListView[Entry]):
         self._everywhere = False
         self._sort = 0
         self._deleting = ""  # id that `x` was pressed on
+        self._elsewhere = ""  # id that Enter was pressed on, which another process has open
 
     @property
     def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
@@ -205,6 +206,10 @@ class SessionsView(ListView[Entry]):
     def press(self, key: str, character: str) -> bool:
         item = self.picked
         doomed, self._deleting = self._deleting, ""
+        watched, self._elsewhere = self._elsewhere, ""
+        if watched and character == "w":
+            self.agent.views.watch(watched)
+            return True
         if doomed:
             if character == "x" and item is not None and item.get("id") == doomed:
                 self.run_worker(self._delete(doomed))
@@ -238,7 +243,8 @@ class SessionsView(ListView[Entry]):
         elif name == own:
             self.close()
         elif item.get("live"):
-            self.say(f"{name} is {ELSEWHERE}; f continues a copy")
+            self._elsewhere = name
+            self.say(f"{name} is {ELSEWHERE}: w watch · f continue a copy")
         else:
             self.agent.outside.switch(name)
 
