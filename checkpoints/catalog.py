@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from checkpoints.inplace import write_in_place
 from checkpoints.nested import HeadState
 from checkpoints.types import Author, Cause, Checkpoint, CheckpointError, FileChange, Phase, Uncovered
 
@@ -131,6 +132,7 @@ class Catalog:
         self._inode = path.stat().st_ino
 
     def _open(self) -> sqlite3.Connection:
+        write_in_place(self.path)
         try:
             connection = sqlite3.connect(self.path, isolation_level=None, timeout=10, check_same_thread=False)
             _use_log(connection)

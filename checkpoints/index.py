@@ -15,6 +15,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from checkpoints.inplace import write_in_place
 from checkpoints.owner import LOCK_NAME, Holder, OwnedError, Owner, holder_of
 from checkpoints.session_facts import SessionFacts, read_facts
 
@@ -259,6 +260,7 @@ def _bound(value: object) -> object:
 def _open_to_read(store: Path) -> sqlite3.Connection:
     """The store; where the file beside it that readers need cannot be made (a full disk, one that is
     read-only), the store alone, provided that it is whole: nothing lies in its write-ahead log."""
+    write_in_place(store)
     opened = sqlite3.connect(store, timeout=2)
     try:
         opened.execute("SELECT count(*) FROM sqlite_master").fetchone()

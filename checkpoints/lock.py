@@ -35,7 +35,8 @@ def hold(path: Path, *, alone: bool, what: str, timeout_s: float) -> Iterator[No
             yield
         finally:
             if alone:
-                os.ftruncate(descriptor, 0)
+                with suppress(OSError):  # a full disk that never writes in place; the lock itself ends
+                    os.ftruncate(descriptor, 0)
     finally:
         os.close(descriptor)
 

@@ -15,6 +15,8 @@ from typing import Any
 
 import aiosqlite
 
+from checkpoints.inplace import write_in_place
+
 SCHEMA_VERSION = 1
 
 SCHEMA = """
@@ -74,6 +76,8 @@ class SessionRecords:
         existed = path is not None and path.exists()
         if existed and path is not None and not path.is_file():
             raise RecordsError(f"session store `{path}` cannot be opened: it is no plain file")
+        if path is not None and not is_on_network(path):
+            write_in_place(path)
         try:
             connection = await aiosqlite.connect(path or ":memory:", isolation_level=None)
         except (aiosqlite.Error, OSError) as error:

@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from tests.checkpoints.conftest import OpenSession
 from tests.checkpoints.sessions import Session
 from tests.checkpoints.test_crash import killed_at
 from tests.checkpoints.trees import manifest
+from tests.waiting import WAIT_S
 
 KINDS = {
     "btrfs": (["mkfs.btrfs", "-q"], "loop"),
@@ -126,7 +128,7 @@ def test_large_files_come_back_without_being_stored(root: Path, open_session: Op
     assert manifest(root) == after
     objects = sum(path.stat().st_size for path in (session.core.store.directory / "objects").rglob("*"))
     assert objects < MIB
-    session.core.store.run_git(["fsck", "--full", "--strict", "--no-dangling"], timeout_s=20)
+    session.core.store.run_git(["fsck", "--full", "--strict", "--no-dangling"], timeout_s=WAIT_S)
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["git", "plain copies"])
@@ -275,6 +277,17 @@ def test_a_killed_rollback_of_large_files_is_settled(
         if manifest(root) == before:
             session.redo()
         assert manifest(root) == after
+
+
+@pytest.mark.parametrize("disk", ["btrfs"], indirect=True)
+def test_a_full_disk_that_never_writes_in_place_ends_nobody(disk: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("full_sharing_disk.py")), str(disk)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["whole"]), done.stderr
 
 
 class TestWhereNoBlocksAreShared:
