@@ -224,7 +224,7 @@ def test_a_session_is_deleted_only_when_asked_twice(program: Program, model_serv
 
 
 def test_a_person_types_into_a_live_terminal(program: Program, model_server: ModelServer) -> None:
-    command = 'trap "" INT; while read line; do echo "heard $line"; done'
+    command = 'trap "" INT TERM; while read line; do echo "heard $line"; done'
     model_server.script(
         [{"calls": [call("exec_command", cmd=command, tty=True, yield_ms=250)]}, {"text": "It waits."}]
     )
