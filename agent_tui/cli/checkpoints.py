@@ -81,7 +81,7 @@ def _list(workspace: Path, state_dir: Path, *, as_json: bool) -> None:
 
 
 def _table(found: "Sequence[Listed]") -> str:
-    rows = [(one.row.id, _when(one.row.created_at), title(one.row), _outcome(one)) for one in found]
+    rows = [(one.row.id, when(one.row.created_at), title(one.row), _outcome(one)) for one in found]
     width = max(len(row[0]) for row in rows)
     wide = min(44, max(len(row[2]) for row in rows))
     lines = [
@@ -158,7 +158,7 @@ def _show(workspace: Path, state_dir: Path, checkpoint_id: str, *, as_json: bool
         return
     facts = [
         ("checkpoint", row.id),
-        ("taken", f"{_when(row.created_at)}, {title(row)}"),
+        ("taken", f"{when(row.created_at)}, {title(row)}"),
         ("session", f"{row.session}, turn {row.cause.turn}, step {row.cause.step}"),
         ("call", f"{row.cause.call_id} {row.cause.tool}".strip()),
         ("model", row.cause.model),
@@ -238,10 +238,11 @@ def _prune(workspace: Path, state_dir: Path, days: float | None, *, as_json: boo
         _print_json([{**asdict(done), "size_bytes": size}])
         return
     rest = "" if done.finished else "; the rest is left for the next time"
-    print(
-        f"{_count(done.checkpoints, 'checkpoint')} of {_count(len(done.sessions), 'session')} dropped, "
-        f"{size_text(done.freed_bytes)} freed, {size_text(size)} kept; the sessions stay{rest}"
-    )
+    dropped = f"{_count(done.checkpoints, 'checkpoint')} of {_count(len(done.sessions), 'session')} dropped"
+    if not done.checkpoints:
+        dropped = "no checkpoint is old enough to be dropped"
+    freed = f"{size_text(done.freed_bytes)} freed, {size_text(size)} kept"
+    print(f"{dropped}, {freed}; the sessions stay{rest}")
 
 
 def _count(number: int, noun: str) -> str:
@@ -279,7 +280,8 @@ def printable(text: str) -> str:
     return one_line(text, strict=True)
 
 
-def _when(at: float) -> str:
+def when(at: float) -> str:
+    """UTC seconds as the date and time of the clock on the wall."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_tui.cli.checkpoints import printable, title
+from agent_tui.cli.checkpoints import printable, title, when
 from agent_tui.errors import AgentError, UsageError
 from agent_tui.safe_text import visible
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agent_tui.rewind import Conversation, Mode
     from checkpoints.catalog import Row
     from checkpoints.joined import Joined
-    from checkpoints.types import Choice, RollbackPlan, RollbackResult
+    from checkpoints.types import Choice, Conflict, RollbackPlan, RollbackResult
 
 _CHOICES: "dict[str, Choice]" = {"k": "keep", "t": "take", "m": "merge"}
 
@@ -272,7 +272,10 @@ def plan_lines(plan: "RollbackPlan") -> list[str]:
     """The plan in groups: conflicts first, then what changes, what comes, what goes, what stays."""
     operations = plan.operations
     groups = [
-        ("conflict", [f"{conflict.path}  {conflict.reason}" for conflict in plan.conflicts]),
+        (
+            "conflict",
+            [f"{one.path}  {one.reason}{_since(one)}" for one in plan.conflicts],
+        ),
         (
             "change",
             [
@@ -290,6 +293,10 @@ def plan_lines(plan: "RollbackPlan") -> list[str]:
         ("stays", [f".git  your HEAD moved: {plan.head_moved}; not touched"] if plan.head_moved else []),
     ]
     return [f"  {name:<9} {printable(entry.rstrip())}" for name, entries in groups for entry in entries]
+
+
+def _since(conflict: "Conflict") -> str:
+    return f", {when(conflict.changed_at)}" if conflict.changed_at else ""
 
 
 def _deletes(action: str) -> bool:

@@ -114,6 +114,7 @@ def test_conflicts_stop_it_unless_a_choice_is_given(program: Program, session: S
         "agent-tui: rollback: changed by others since 7f3a0001/1: `a.txt`; nothing was done; "
         "leave them with `--keep-external` or replace them with `--overwrite`\n"
     )
+    assert "  conflict  a.txt  changed by you or another program, WHEN\n" in without_times(ran.out)
     assert (program.workspace / "new/file").exists()
     ran = program.run("rollback", "--yes", "--keep-external")
     assert ran.out.splitlines()[-1] == "  kept yours: a.txt"
@@ -253,6 +254,10 @@ def test_prune_drops_what_is_old(program: Program, session: Session) -> None:
     assert ran.out.startswith("3 checkpoints of 1 session dropped")
     assert ran.out.endswith("; the sessions stay\n")
     assert program.run("checkpoints").out.startswith("no checkpoints here yet")
+
+
+def test_a_prune_with_nothing_to_drop_says_so(program: Program, session: Session) -> None:
+    assert program.run("checkpoints", "prune").out.startswith("no checkpoint is old enough to be dropped, ")
 
 
 def test_a_person_is_asked_before_undo_is_dropped(program: Program, session: Session) -> None:
