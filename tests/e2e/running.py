@@ -6,6 +6,7 @@ import select
 import signal
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -38,10 +39,19 @@ class Running:
         self.process.stdin.flush()
 
     def end(self) -> tuple[int, str]:
-        """Exit code and what was said on stderr."""
-        out, err = self.process.communicate(timeout=WAIT_S)
-        self.seen += [json.loads(line) for line in out.splitlines()]
-        return self.process.returncode, err
+        """Close stdin and read to the end; exit code and what was said on stderr.
+
+        `communicate` would read past the lines that came with the last one that was waited for.
+        """
+        process = self.process
+        assert process.stdout is not None and process.stderr is not None
+        if process.stdin is not None:
+            with suppress(BrokenPipeError):
+                process.stdin.close()
+        with ThreadPoolExecutor(1) as beside:
+            err = beside.submit(process.stderr.read)
+            self.seen += [json.loads(line) for line in process.stdout]
+            return process.wait(WAIT_S), err.result()
 
 
 @contextmanager
