@@ -1,11 +1,13 @@
 """Runs the whole program as a person would: own home, own state, real processes."""
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tests.waiting import WAIT_S
 
@@ -26,6 +28,11 @@ def command(*hidden: str, first: str = "") -> tuple[str, ...]:
     return (sys.executable, "-I", "-c", "; ".join(lines))
 
 
+def ended(events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """How the last turn of a stream of events ended; a first checkpoint that takes long comes after it."""
+    return next(event for event in reversed(events) if event["type"] in ("turn.completed", "turn.failed"))
+
+
 @dataclass(frozen=True)
 class Ran:
     """What one command line came to."""
@@ -33,6 +40,11 @@ class Ran:
     code: int
     out: str
     err: str
+
+    @property
+    def end(self) -> Mapping[str, Any]:
+        """How the turn of an `exec --json` ended."""
+        return ended([json.loads(line) for line in self.out.splitlines()])
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def cancel(place: Place) -> str:
         bell.wait()
         run.process.send_signal(signal.SIGINT)
         code, err = run.end()
-    assert (code, run.seen[-1]["reason"]) == (130, "interrupted"), err
+    assert (code, run.ended["reason"]) == (130, "interrupted"), err
     assert not processes_with(MARK)
     assert (place.program.workspace / "made").exists()
     assert place.program.run("rollback", "--files-only", "--yes").code == 0

@@ -5,13 +5,13 @@ import os
 import select
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tests.program import Program, model_flags
+from tests.program import Program, ended, model_flags
 from tests.waiting import WAIT_S
 
 
@@ -31,6 +31,11 @@ class Running:
             if event["type"] == kind and (not item or event["item"]["type"] == item):
                 return event
         raise AssertionError(f"no `{kind}` came: {self.seen}")
+
+    @property
+    def ended(self) -> Mapping[str, Any]:
+        """How the last turn ended, as far as was read."""
+        return ended(self.seen)
 
     def order(self, **fields: Any) -> None:
         """Give it a command on stdin."""

@@ -90,7 +90,7 @@ def goes_back(program: Program, *argv: str, **rest: Any) -> Ran:
 
 
 def paths_changed(ran: Ran) -> set[str]:
-    return {one["path"].rstrip("/") for one in json.loads(ran.out.splitlines()[-1])["changes"]}
+    return {one["path"].rstrip("/") for one in ran.end["changes"]}
 
 
 def differing(before: Manifest, after: Manifest) -> set[bytes]:

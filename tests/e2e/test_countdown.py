@@ -1,7 +1,7 @@
 """The wait before another attempt, as a program on stdin sees it: shown, cut short, used for a word."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -29,10 +29,10 @@ def order(run: Running, **body: Any) -> None:
     run.process.stdin.flush()
 
 
-def end(run: Running) -> dict[str, Any]:
+def end(run: Running) -> Mapping[str, Any]:
     code, err = run.end()
-    assert code == run.seen[-1]["exit_code"], err
-    return run.seen[-1]
+    assert code == run.ended["exit_code"], err
+    return run.ended
 
 
 def test_an_interrupt_ends_the_wait_and_the_run(waiting: Running, model_server: ModelServer) -> None:

@@ -83,7 +83,7 @@ def test_an_interrupted_task_can_be_continued_and_a_cancelled_one_cannot(
         bell.wait()
         run.order(type=order)
         run.until("turn.failed")
-        check(run.seen, reason, run.seen[-1]["exit_code"])
+        check(run.seen, reason, run.ended["exit_code"])
         run.order(type="continue")
         if goes_on:
             run.until("turn.completed")

@@ -11,7 +11,7 @@ import pytest
 from tests.e2e import project
 from tests.e2e.project import call
 from tests.model_server.fixture import ModelServer
-from tests.program import Program, Ran, model_flags
+from tests.program import Program, Ran, ended, model_flags
 from tests.waiting import WAIT_S, until
 
 DIALECTS = ("chat", "responses", "messages")
@@ -47,7 +47,8 @@ def test_a_failing_test_is_made_to_pass(program: Program, model_server: ModelSer
     assert project.passes(program)
     assert project.tree(program.workspace / ".git") == before, "the person's repository is not touched"
     found = events(ran)
-    opened = [event["type"] for event in found if event.get("item", {}).get("type") != "notice"]
+    beside = ("notice", "checkpoint")
+    opened = [event["type"] for event in found if event.get("item", {}).get("type") not in beside]
     assert [*opened[:2], opened[-1]] == ["thread.started", "turn.started", "turn.completed"]
     assert [event["seq"] for event in found] == list(range(1, len(found) + 1))
     assert {event["run_id"] for event in found} == {f"{found[0]['thread_id']}.1"}
@@ -63,11 +64,11 @@ def test_a_failing_test_is_made_to_pass(program: Program, model_server: ModelSer
         ("calc.py", "update")
     ]
     assert items(found, "agent_message")[-1]["text"].startswith("`add` subtracted")
-    assert [change["path"] for change in found[-1]["changes"] if "__pycache__" not in change["path"]] == [
+    assert [change["path"] for change in ran.end["changes"] if "__pycache__" not in change["path"]] == [
         "calc.py"
     ]
-    assert found[-1]["reason"] == "completed"
-    assert found[-1]["usage"]["input_tokens"] > 0
+    assert ran.end["reason"] == "completed"
+    assert ran.end["usage"]["input_tokens"] > 0
     assert items(found, "checkpoint")
 
 
@@ -183,20 +184,20 @@ def test_a_limit_ends_a_run_with_code_3(
     model_server.script([*looking, {"text": "end"}])
     ran = execute(program, model_server, "--json", *flags, "go")
     assert ran.code == code, ran.err
-    assert (events(ran)[-1]["type"], events(ran)[-1]["reason"]) == ("turn.failed", reason)
+    assert (ran.end["type"], ran.end["reason"]) == ("turn.failed", reason)
 
 
 def test_an_unmet_contract_ends_with_code_6(program: Program, model_server: ModelServer) -> None:
     model_server.script([{"text": "done, I think"}], repeat_last=True)
     model_server.allow_unplayed = True
     ran = execute(program, model_server, "--json", "--verify", project.CHECK, "mend it")
-    assert (ran.code, events(ran)[-1]["reason"]) == (6, "contract_unmet"), ran.err
+    assert (ran.code, ran.end["reason"]) == (6, "contract_unmet"), ran.err
 
 
 def test_a_met_contract_ends_with_code_0(program: Program, model_server: ModelServer) -> None:
     model_server.script([{"calls": [call("apply_patch", patch=project.PATCH)]}, {"text": "done"}])
     ran = execute(program, model_server, "--json", "--verify", project.CHECK, "mend it")
-    assert (ran.code, events(ran)[-1]["reason"]) == (0, "completed"), ran.err
+    assert (ran.code, ran.end["reason"]) == (0, "completed"), ran.err
 
 
 def test_a_refusing_provider_ends_with_code_1(program: Program, model_server: ModelServer) -> None:
@@ -240,7 +241,7 @@ def test_ctrl_c_interrupts_and_the_session_goes_on(program: Program, model_serve
             process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=WAIT_S)
     assert process.returncode == 130, err
-    assert (seen[-1]["type"], seen[-1]["reason"]) == ("turn.failed", "interrupted")
+    assert (ended(seen)["type"], ended(seen)["reason"]) == ("turn.failed", "interrupted")
     assert "agent-tui resume" in err
     assert out == ""
     model_server.script([{"text": "went on"}])
@@ -376,7 +377,7 @@ def test_nobody_can_be_asked_ends_with_code_4(program: Program, model_server: Mo
     model_server.script([*asking, {"text": "end"}])
     model_server.allow_unplayed = True
     ran = execute(program, model_server, "--json", "-a", "untrusted", "go")
-    assert (ran.code, events(ran)[-1]["reason"]) == (4, "approval_unavailable"), ran.err
+    assert (ran.code, ran.end["reason"]) == (4, "approval_unavailable"), ran.err
     assert not list(program.workspace.glob("no*"))
 
 

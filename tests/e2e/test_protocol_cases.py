@@ -83,6 +83,6 @@ def test_arguments_cut_again_and_again_end_the_run(
     cut = {"tool": "apply_patch", "arguments": '{"patch": "*** Begin Patch\\n*** Add File: no.txt'}
     model_server.allow_unplayed = True
     ran = turn(program, model_server, *[{"calls": [cut], "stop": "length"}] * 12)
-    assert (ran.code, json.loads(ran.out.splitlines()[-1])["reason"]) == (3, "loop_detected")
+    assert (ran.code, ran.end["reason"]) == (3, "loop_detected")
     assert len(model_server.requests) <= 6, "told three times, then blocked, then ended"
     assert not (program.workspace / "no.txt").exists()

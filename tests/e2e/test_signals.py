@@ -40,8 +40,8 @@ def test_sigterm_in_a_command_is_a_pause_that_can_be_resumed(
         code, err = run.end()
     assert code == 143, err
     assert "Traceback" not in err and "agent-tui resume" in err
-    assert (run.seen[-1]["type"], run.seen[-1]["reason"]) == ("turn.failed", "interrupted")
-    assert [change["path"] for change in run.seen[-1]["changes"]] == ["made"]
+    assert (run.ended["type"], run.ended["reason"]) == ("turn.failed", "interrupted")
+    assert [change["path"] for change in run.ended["changes"]] == ["made"]
     sent = goes_on(program, model_server)
     assert "effects may be partial" in sent and "Outcome unknown" not in sent
 
@@ -71,5 +71,5 @@ def test_a_second_ctrl_c_kills_what_does_not_listen(program: Program, model_serv
         run.process.send_signal(signal.SIGINT)
         code, err = run.end()
     assert code == 130, err
-    assert run.seen[-1]["reason"] == "interrupted"
+    assert run.ended["reason"] == "interrupted"
     goes_on(program, model_server)

@@ -42,7 +42,7 @@ def terminated(run: Running) -> str:
     code, err = run.end()
     assert code == 143, err
     assert "Traceback" not in err and "agent-tui resume" in err
-    assert (run.seen[-1]["type"], run.seen[-1]["reason"]) == ("turn.failed", "interrupted")
+    assert (run.ended["type"], run.ended["reason"]) == ("turn.failed", "interrupted")
     return err
 
 

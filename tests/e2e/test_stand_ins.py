@@ -57,7 +57,7 @@ def test_what_a_kill_left_goes_with_the_next_session_and_is_nobodys_change(
     assert (program.workspace / ".npmrc").read_text() == "mine"
     sent = json.dumps(model_server.requests[-1].json)
     assert "made" in sent and NAME not in sent, "the model is told what the lost command changed"
-    changed = {change["path"] for change in json.loads(ran.out.splitlines()[-1])["changes"]}
+    changed = {change["path"] for change in ran.end["changes"]}
     assert changed == {"more"}
     assert NAME not in names(program.run("checkpoints", "--json").out)
 

@@ -1,5 +1,6 @@
 """A program that answers on stdin and goes away: what is open is answered, and the run ends by itself."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,11 +12,11 @@ from tests.model_server.fixture import ModelServer
 from tests.program import Program, model_flags
 
 
-def left(run: Running) -> dict[str, Any]:
+def left(run: Running) -> Mapping[str, Any]:
     """Close stdin and read to the end."""
     code, err = run.end()  # closes it
-    assert (code, run.seen[-1]["reason"]) == (0, "completed"), err
-    return run.seen[-1]
+    assert (code, run.ended["reason"]) == (0, "completed"), err
+    return run.ended
 
 
 def test_an_open_approval_is_denied_and_the_run_goes_on(program: Program, model_server: ModelServer) -> None:
@@ -46,7 +47,7 @@ def test_a_limit_ends_the_run(program: Program, model_server: ModelServer) -> No
     with running(program, model_server.base_url(), *argv) as run:
         run.until("item.started", "question")
         code, _ = run.end()
-    assert (code, run.seen[-1]["reason"]) == (3, "budget_turns")
+    assert (code, run.ended["reason"]) == (3, "budget_turns")
 
 
 def test_an_answer_that_was_refused_leaves_the_question_to_nobody(

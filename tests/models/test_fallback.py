@@ -10,7 +10,7 @@ import pytest
 
 from tests.model_server.fixture import ModelServer
 from tests.models.views import DIALECTS
-from tests.program import Program, Ran
+from tests.program import Program, Ran, ended
 
 DOWN = {"status": 503, "headers": {"retry-after": "0"}, "body": {"error": {"message": "we are down"}}}
 QUOTA = {"status": 402, "body": {"error": {"message": "insufficient balance", "code": "insufficient_quota"}}}
@@ -68,7 +68,7 @@ def test_a_model_that_is_down_hands_over_in_the_middle_of_a_run(
     found = events(program.run("exec", "--json", "go"))
     assert (program.workspace / "log.txt").read_text() == "1\n2\n"
     assert notices(found) == ["`one/m` failed: we are down; `two/m` answers for the rest of this run"]
-    assert found[-1]["type"] == "turn.completed", found[-3:]
+    assert ended(found)["type"] == "turn.completed", found[-3:]
     asked = model_server.requests
     assert len(asked) == 6 and len({request.body for request in asked[1:]}) == 1
     taken = other_server.requests
@@ -98,7 +98,7 @@ def test_each_model_is_tried_once_and_the_last_failure_is_the_one_that_ends_the_
     program = program_with(tmp_path, (model_server, "chat"), (other_server, "responses"))
     ran = program.run("exec", "--json", "go")
     assert ran.code == 1 and len(notices(events(ran))) == 1
-    assert "balance gone too" in events(ran)[-1]["error"]["message"]
+    assert "balance gone too" in ran.end["error"]["message"]
     assert len(model_server.requests) == len(other_server.requests) == 1
 
 

@@ -1,6 +1,7 @@
 """Money and windows through the whole program: what is unknown stops a limited run and is said."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from tests.model_server.fixture import ModelServer
 from tests.models.views import DIALECTS
-from tests.program import Program
+from tests.program import Program, ended
 
 PRICES = "price_input = 2.0\nprice_output = 10.0\nprice_cache_read = 0.5\nprice_cache_write = 3.0\n"
 USAGE = {"input": 1_000_000, "output": 100_000, "cache_read": 600_000}
@@ -23,9 +24,8 @@ def program_with(root: Path, server: ModelServer, dialect: str, facts: str) -> P
     return program
 
 
-def end(out: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(out.splitlines()[-1])
-    return found
+def end(out: str) -> Mapping[str, Any]:
+    return ended([json.loads(line) for line in out.splitlines()])
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
