@@ -8,6 +8,7 @@ import re
 import unicodedata
 
 TAB_SIZE = 4
+MAX_WARNINGS = 5  # of one text
 
 # C0 but tab and newline, DEL, C1; bidirectional controls; line separators; tag characters.
 _HOSTILE = (
@@ -28,6 +29,17 @@ _WORDS = {
     "\u202d": "left-to-right override",
     "\u200b": "zero-width space",
 }
+
+_TERM = re.compile(r"\w+")
+_ENCODED_HOST = re.compile(r"(?:[a-z0-9-]+\.)*xn--[a-z0-9-]+(?:\.[a-z0-9-]+)*", re.IGNORECASE)
+_ALIKE = (
+    "ARMENIAN",
+    "CHEROKEE",
+    "COPTIC",
+    "CYRILLIC",
+    "GREEK",
+    "LATIN",
+)  # share shapes of letters
 
 
 def escaped(char: str) -> str:
@@ -68,6 +80,41 @@ def parts(text: str, *, strict: bool = False) -> list[tuple[str, bool]]:
 def hidden(text: str) -> list[str]:
     """The hidden characters of `text`, in order, for the warning of a prompt."""
     return _STRICT.findall(text)
+
+
+def warnings(text: str) -> list[str]:
+    """What a person who decides about `text` could miss in it, each in words that are safe to show.
+
+    Characters that are hidden, words whose letters come from scripts that look alike, and encoded host
+    names with the form that a person would read.
+    """
+    said = []
+    chars = hidden(text)
+    if chars:
+        names = list(dict.fromkeys(name_of(char) for char in chars))
+        listed = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+        said.append(f"{len(chars):,} hidden character{'' if len(chars) == 1 else 's'}: {listed}")
+    for host in dict.fromkeys(_ENCODED_HOST.findall(text)):
+        said.append(f'{host[:80]} reads "{_readable(host)}"' + _and_mixes(_readable(host)))
+    mixed = (word for word in dict.fromkeys(_TERM.findall(text)) if _and_mixes(word))
+    said += [f'"{visible(word[:40], strict=True)}"{_and_mixes(word).removeprefix(" and")}' for word in mixed]
+    return said[:MAX_WARNINGS]
+
+
+def _readable(host: str) -> str:
+    try:
+        return visible(host.encode("ascii").decode("idna"), strict=True)
+    except UnicodeError:
+        return "nothing a browser would show"
+
+
+def _and_mixes(text: str) -> str:
+    """` and mixes Cyrillic and Latin`, or nothing where one script is all there is."""
+    if text.isascii():
+        return ""
+    firsts = {unicodedata.name(char, "").partition(" ")[0] for char in text if char.isalpha()}
+    scripts = [name.capitalize() for name in _ALIKE if name in firsts]
+    return f" and mixes {' and '.join(scripts)}" if len(scripts) > 1 else ""
 
 
 def one_line(text: str, *, strict: bool = False) -> str:

@@ -1,7 +1,8 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.safe_text import hidden, one_line, visible
+from agent_tui.safe_text import hidden, one_line, visible, warnings
 
 
 def test_escape_codes_become_text() -> None:
@@ -36,3 +37,30 @@ def test_nothing_that_moves_a_cursor_is_left(text: str) -> None:
     shown = visible(text)
     assert not [char for char in shown if (ord(char) < 32 and char != "\n") or 0x7F <= ord(char) < 0xA0]
     shown.encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("done\u202e .txt", ["1 hidden character: right-to-left override"]),
+        ("\r\x1b\x1b", ["3 hidden characters: carriage return, escape"]),
+        ("p\u0443thon x.py", ['"p\u0443thon" mixes Cyrillic and Latin']),
+        (
+            "curl https://xn--pi-lmcl.org/",
+            ['xn--pi-lmcl.org reads "p\u0443\u0440i.org" and mixes Cyrillic and Latin'],
+        ),
+        ("curl https://xn--mnchen-3ya.de", ['xn--mnchen-3ya.de reads "m\u00fcnchen.de"']),
+        ("curl http://xn--99999999999.x", ['xn--99999999999.x reads "nothing a browser would show"']),
+        ("plain text, na\u00efve", []),
+        ("\u043f\u0440\u0438\u0432\u0435\u0442 \u043c\u0438\u0440 42", []),
+    ],
+)
+def test_what_a_person_could_miss_is_named(text: str, said: list[str]) -> None:
+    assert warnings(text) == said
+
+
+@given(st.text())
+def test_a_warning_hides_nothing_itself(text: str) -> None:
+    said = "".join(warnings(text))
+    assert visible(said, strict=True) == said
+    assert "\n" not in said

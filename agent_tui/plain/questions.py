@@ -10,7 +10,7 @@ from agent_tui.engine.commands import Answer, CommandBody, Decide, Settle
 from agent_tui.engine.events import ApprovalAsked, LostResultAsked, QuestionAsked
 from agent_tui.engine.types import Decision
 from agent_tui.plain.wording import changes_text
-from agent_tui.safe_text import one_line, visible
+from agent_tui.safe_text import one_line, visible, warnings
 
 PAGE_LINES = 40
 
@@ -67,7 +67,7 @@ def heading(question: Question, number: int, total: int) -> tuple[list[str], lis
             shown = question.diff or question.assessment.shown
             body = [f"Approval needed, {place}. {kind}:"]
             body += [f"  {line}" for line in visible(shown, strict=True).splitlines() or [""]]
-            facts = _as_parsed(question)
+            facts = [f"Beware: {said}." for said in warnings(shown)] + _as_parsed(question)
             facts += [f"In: {one_line(question.cwd, strict=True)}", f"Why: {one_line(question.why)}."]
             if question.first_attempt:
                 facts.append(f"Changes: {one_line(question.first_attempt)}.")

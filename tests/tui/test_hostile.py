@@ -229,7 +229,7 @@ PLACES = {
     "find": Place(play=lambda: scenes.message("x"), keys=("f2", "/", "a", "enter")),
     "settings": Place(keys=("/settings",), data={Q.SETTINGS: {BAD: {"value": BAD, "origin": BAD}}}),
     "grants": Place(keys=("/approvals",), data={Q.GRANTS: [{"id": BAD, "scope": BAD, "rule": BAD}]}),
-    "files to mention": Place(keys=("at", "c"), data={Q.FILES: [NAME]}),
+    "files to mention": Place(keys=("at", "c"), data={Q.FILES: {NAME: "untracked"}}),
 }
 
 

@@ -104,10 +104,10 @@ class ApprovalForm:
         lead: Line = (Span("    "),)
         shown = self.event.assessment.shown
         rows = wrap(untrusted(shown, "strong", strict=True), look.width, first=lead, rest=lead)
-        hidden = safe_text.hidden(shown)
-        if hidden:
-            text = f"{words.count(len(hidden), 'hidden character')}: {safe_text.name_of(hidden[0])}"
-            rows += wrap([Span(text, "attention")], look.width, first=(Span("  ! ", "attention"),), rest=lead)
+        for said in safe_text.warnings(shown):
+            rows += wrap(
+                untrusted(said, "attention"), look.width, first=(Span("  ! ", "attention"),), rest=lead
+            )
         return rows
 
     def facts(self, look: Look) -> list[Line]:

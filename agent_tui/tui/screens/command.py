@@ -158,14 +158,8 @@ def _row(number: int, row: str, look: Look) -> list[Line]:
         spans.append(Span(f"({len(found.group())} blanks)", "alarm"))
         at = found.end()
     spans += untrusted(row[at:], strict=True)
-    hidden = safe_text.hidden(row)
-    if hidden:
-        spans.append(
-            Span(
-                f"  ! {words.count(len(hidden), 'hidden character')}: {safe_text.name_of(hidden[0])}",
-                "attention",
-            )
-        )
+    for said in safe_text.warnings(row):
+        spans += untrusted(f"  ! {said}", "attention")
     first = (Span(f"{number:>5}  ", "muted"),)
     return wrap(spans, look.width, first=first, rest=(Span(f"    {look.glyphs.wrapped}  ", "muted"),)) or [
         first

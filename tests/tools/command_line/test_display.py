@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.command_line.display import make_visible, notes, visible_lines
+from tools.command_line.display import make_visible
 
 
 @pytest.mark.parametrize(
@@ -31,42 +31,6 @@ from tools.command_line.display import make_visible, notes, visible_lines
 )
 def test_what_is_hidden_is_written_out(text: str, shown: str) -> None:
     assert make_visible(text) == shown
-
-
-def test_lines_are_numbered_and_empty_runs_counted() -> None:
-    lines = visible_lines("set -eu\n\n" + "\n" * 8 + "rm x\n\nls")
-    assert [(line.number, line.text) for line in lines] == [
-        (1, "set -eu"),
-        (2, "(9 empty lines)"),
-        (11, "rm x"),
-        (12, ""),
-        (13, "ls"),
-    ]
-
-
-def test_a_long_line_keeps_its_end() -> None:
-    text = "a" * 3000 + "; touch EVIL"
-    (line,) = visible_lines(text)
-    assert line.text == text
-
-
-def test_marks_are_told_from_text_that_looks_like_them() -> None:
-    (line,) = visible_lines("\\x1b \x1b")
-    assert [(span.text, span.is_mark) for span in line.spans] == [("\\x1b ", False), ("\\x1b", True)]
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("done\u202e .txt", ("1 hidden character: right-to-left override",)),
-        ("\r\x1b\x1b", ("3 hidden characters: carriage return, escape",)),
-        ("p\u0443thon", ("`p\u0443thon` mixes Cyrillic and Latin letters",)),
-        ("plain text, naïve", ()),
-        ("привет мир", ()),
-    ],
-)
-def test_notes_say_what_could_be_missed(text: str, found: tuple[str, ...]) -> None:
-    assert notes(text) == found
 
 
 @given(st.text())
