@@ -311,7 +311,7 @@ def test_a07_in_the_interface(program: Program, model_server: ModelServer, way: 
             screen.type("g")
         else:
             screen.say(way)
-            screen.shows("checkpoints · this workspace", "6 points")
+            screen.shows("checkpoints · this workspace", "6 · ")
             screen.type("k" * 20)
         screen.shows("items would be hidden, 1 message returns")
         screen.type("\r")
