@@ -1,5 +1,6 @@
 """Every option of every command with a value that is missing or wrong; every `--json` is JSON."""
 
+import gc
 import json
 import os
 import signal
@@ -31,6 +32,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path
     for number, handler in before.items():
         signal.signal(number, handler)
+    gc.enable()  # a start that ends early leaves it off, to the end of its process
 
 
 def cases() -> Iterator[tuple[str, str, str | None]]:
