@@ -129,14 +129,6 @@ def _describe(directory: Path, root: Path, *, alone: bool) -> None:
         temporary.replace(path)
 
 
-def described_root(directory: Path) -> Path | None:
-    """The workspace that a store belongs to."""
-    try:
-        return Path(json.loads(read_plain(directory / _DESCRIPTION))["root"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
 def _outer(base: Path, root: Path) -> Home | None:
     """The store of the nearest workspace above that is open to sharing and still the same folder."""
     best: Home | None = None

@@ -28,7 +28,6 @@ from checkpoints.objects import (
     packed_entry,
     parse_loose,
     parse_tree,
-    tree_content,
 )
 from checkpoints.plainfile import read_plain
 from checkpoints.types import CheckpointError
@@ -169,10 +168,6 @@ class Store:
             return tuple(parse_tree(self.read(oid, "tree")))
         except ValueError as error:
             raise DamagedStoreError(f"tree `{oid.hex()[:12]}` is damaged") from error
-
-    def put_tree(self, items: Iterable[TreeItem]) -> bytes:
-        """Store a tree."""
-        return self.put("tree", tree_content(items))
 
     def put_commit(self, commit: Commit) -> bytes:
         """Store a commit."""

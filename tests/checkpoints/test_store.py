@@ -21,8 +21,8 @@ def test_trees_are_what_git_makes_of_them(root: Path, open_session: OpenSession)
     store = open_session().core.store
     blob = store.put("blob", b"x")
     items = [TreeItem(name, 0o100644, blob) for name in (b"a.b", b"a0", b"\xff", b"new\nline")]
-    items.append(TreeItem(b"a", 0o040000, store.put_tree([TreeItem(b"f", 0o100755, blob)])))
-    ours = store.put_tree(items)
+    items.append(TreeItem(b"a", 0o040000, store.put("tree", tree_content([TreeItem(b"f", 0o100755, blob)]))))
+    ours = store.put("tree", tree_content(items))
     lines = b"".join(
         b"%06o %s %s\t%s\0"
         % (item.mode, b"tree" if item.mode == 0o040000 else b"blob", item.oid.hex().encode(), item.name)

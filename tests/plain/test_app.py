@@ -342,6 +342,15 @@ def test_how_a_long_command_was_understood_is_printed() -> None:
     assert not [line for line in short if line.startswith("As parsed")]
 
 
+def test_what_a_person_could_miss_in_a_command_is_printed() -> None:
+    assessment = replace(approval().assessment, shown="p\u0443thon x.py\u200b")
+    _, known = questions.heading(replace(approval(), assessment=assessment), 1, 1)
+    assert known[:2] == [
+        "Beware: 1 hidden character: zero-width space.",
+        'Beware: "p\u0443thon" mixes Cyrillic and Latin.',
+    ]
+
+
 def answering(answers: dict[Subject, Any]) -> Callable[[CommandBody], list[Body]]:
     """Answers what is inspected; every command counts, since their numbers are their ids."""
     numbers = count(1)

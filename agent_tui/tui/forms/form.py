@@ -23,7 +23,6 @@ from agent_tui.tui.transcript.look import Look
 Spacing = Literal["airy", "close", "none"]  # blank lines: all, before the choices only, none
 LABEL = 10  # columns of a fact's label
 CHOICE, WIDE_CHOICE = 18, 23  # columns of a choice's label: of an approval, of what else is asked
-COMPACT_BELOW = 20  # rows of the terminal under which a prompt has no blank lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

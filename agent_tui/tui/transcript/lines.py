@@ -11,8 +11,6 @@ from rich.cells import cell_len, split_graphemes
 
 from agent_tui import safe_text
 
-PROSE_WIDTH = 100  # columns; prose wraps here however wide the terminal is
-
 
 class Span(NamedTuple):
     """Text of one look."""
