@@ -60,7 +60,7 @@ def test_keys_name_each_part_or_the_whole_line(line: str, keys: tuple[str, ...])
 
 def test_variables_of_a_call_are_part_of_its_key() -> None:
     found = assess("make x", env={"B": "2 3", "A": "1"})
-    assert found.keys == ("line A=1 B='2 3' make x", "in make x")
+    assert found.keys == ("line A=1 B='2 3' make x", "in A=1 B='2 3' make x")
     assert (found.call_class, found.read_only) == (CallClass.ASK, False)
 
 
