@@ -132,7 +132,8 @@ class Redo:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Set:
     """Change a setting of the session (`model`, `effort`, `approval`, `sandbox`, `network`,
-    `add_dir`, `title`): `StatusChanged` or `Refused`."""
+    `add_dir`, `title`): `StatusChanged` or `Refused`. In a run the title changes at once, model and effort
+    with the next request; the others are refused."""
 
     key: str
     value: str

@@ -24,7 +24,7 @@ MAX_ATTEMPTS = 10  # of one request, whatever the policy says
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steered:
-    """A message came while waiting to try again: the request is to be built anew."""
+    """A message or another model came while waiting to try again: the request is to be built anew."""
 
 
 class ModelCall:
@@ -37,7 +37,7 @@ class ModelCall:
         self.reasoning_s = 0.0
         self.attempts = 0
         self._session = scope.session
-        self._model = scope.ports.model
+        self._relay = scope.relay
         self._retry = scope.ports.retry
         self._stop = scope.stop
         self._step_id = step_id
@@ -47,8 +47,8 @@ class ModelCall:
         self, request: ModelRequest, woken: asyncio.Event, *, most: int | None = None
     ) -> Completed | ModelError | Steered:
         """Send, and again after a failure that may pass, `most` times in all. Raises StoppedError;
-        `woken` ends a wait early: with messages waiting the request is to be built anew, else it is
-        sent at once."""
+        `woken` ends a wait early: with messages waiting, or another model chosen, the request is to be
+        built anew, else it is sent at once."""
         last = None if most is None else self.requests + most
         while True:
             result = await self._stop.guard(self._attempt(request))
@@ -69,7 +69,7 @@ class ModelCall:
             await self._stop.guard(_wait(woken, delay))
             woken.clear()
             self._stop.check()  # a pause ends the wait as well
-            if steers(self._session):
+            if steers(self._session) or self._relay.has_choice:
                 return Steered()
 
     def _delay(self, error: ModelError) -> float | None:
@@ -97,7 +97,7 @@ class ModelCall:
 
     async def _consume(self, request: ModelRequest) -> Completed | ModelError:
         thinking_since: float | None = None
-        async for part in self._model.stream(request):
+        async for part in self._relay.stream(request):
             if isinstance(part, ReasoningDelta):
                 thinking_since = thinking_since or self._session.clock.monotonic()
             elif thinking_since is not None:

@@ -81,6 +81,8 @@ class Responder:
                 self._requests += call.requests - sent
             if isinstance(answer, Steered):
                 await deliver(self._session, step_number(step_id))
+                if self._scope.relay.has_choice:  # its attempts are its own
+                    call = ModelCall(self._scope, step_id, self._time_left)
             elif isinstance(answer, ModelError) and answer.kind is ErrorKind.CONTEXT_OVERFLOW:
                 if not await self._compactor.overflow(answer):
                     self.error = answer.message
@@ -118,7 +120,9 @@ class Responder:
         return self._seen[1]
 
     async def _fits(self) -> bool:
-        """Make the view fit; False where it cannot, and `error` says why."""
+        """Make the view fit the model that is asked next; False where it cannot, and `error` says why."""
+        if self._scope.relay.take_choice():
+            self._scope.meter.forget()  # another model counts otherwise
         self.error = await self._compactor.fit()
         return not self.error
 

@@ -187,8 +187,15 @@ class EngineRuntime:
                     self._notices += (f"the session's {key} `{value}` cannot be used: {error}",)
 
     def _use(self, ports: Ports) -> None:
+        """Work with these ports; a run that is under way asks another model from its next request on."""
+        is_other = ports.model is not self._ports.model
         self._ports = ports
-        self._relay = Relay(ports)
+        if self._busy and is_other:
+            self._relay.choose(ports.model)
+            self._wake.set()  # a wait for the next attempt ends now
+        elif not self._busy:
+            self._relay = Relay(ports)
+            self._meter = Meter() if is_other else self._meter  # another model counts otherwise
 
     def _recall_sizes(self) -> None:
         """Measure on from the newest prompt size that this model's provider reported."""
@@ -257,6 +264,8 @@ class EngineRuntime:
 
     async def _drive(self, *, wanted: bool) -> None:
         """Turns until nothing waits that may start one; `wanted`: the first even without a message."""
+        if self._relay.has_choice:
+            self._return_to_chosen_model()
         while wanted or self._session.fold.inbox or self._continues:
             wanted, asked = False, self._continues
             self._continues = []
@@ -278,7 +287,7 @@ class EngineRuntime:
             self._naming = self._aside(give_title(self._scope()))
 
     def _return_to_chosen_model(self) -> None:
-        if self._relay.has_changed or self._relay.is_planning:
+        if self._relay.has_changed or self._relay.is_planning or self._relay.has_choice:
             self._relay = Relay(self._ports)
             self._meter = Meter()
             self._recall_sizes()
@@ -370,6 +379,8 @@ class EngineRuntime:
             case TerminalInput() as body:
                 size = (body.columns, body.rows) if body.columns and body.rows else None
                 return await self._ports.toolbox.terminal_input(body.terminal, body.chars, body.signal, size)
+            case Set(key="model" | "effort" | "title") as body:
+                return await self._set(body, cause)
             case Shutdown():
                 return ""
             case _:
@@ -389,11 +400,12 @@ class EngineRuntime:
                 return await roll_back(self._scope(), command.body, cause)
             case Redo():
                 return await redo(self._scope(), cause)
-            case Set(key="model") as body:
-                return await self._switch_model(body, cause)
             case Set() as body:
-                return await self._change(body, cause)
+                return await self._set(body, cause)
         return ""
+
+    async def _set(self, body: Set, cause: str) -> str:
+        return await (self._switch_model if body.key == "model" else self._change)(body, cause)
 
     async def _change(self, body: Set, cause: str) -> str:
         try:
@@ -403,26 +415,26 @@ class EngineRuntime:
         return ""
 
     async def _switch_model(self, body: Set, cause: str) -> str:
-        """Change the model; a view too big for it is compacted first, as work of its own."""
+        """Change the model; a view too big for it is compacted first, as work of its own, or in a run
+        before the next request."""
         try:
             info = apply(self._ports, body.key, body.value).model.info
         except SettingError as error:
             return str(error)
         window = Window(size=info.context_window, max_output=info.max_output)
         scope = self._scope()
-        if not Compactor(scope, lambda: view_of(scope)).is_too_big_for(window):
-            return await self._use_model(body, cause)
+        if self._busy or not Compactor(scope, lambda: view_of(scope)).is_too_big_for(window):
+            return await self._change(body, cause)
         self._begin(self._shrink_and_switch(body, window, cause))
         return ""
 
-    async def _use_model(self, body: Set, cause: str) -> str:
-        self._meter = Meter()  # another model counts otherwise
-        return await self._change(body, cause)
-
     async def _shrink_and_switch(self, body: Set, window: Window, cause: str) -> None:
+        before = self._ports.model
+
         async def work(compactor: Compactor) -> str:
             await compactor.shrink_for(window, body.value)
-            return await self._use_model(body, cause)
+            is_newest = self._ports.model is before
+            return await self._change(body, cause) if is_newest else "another model was chosen meanwhile"
 
         await self._compacting(work, cause, "the change of the model")
 

@@ -1,5 +1,7 @@
 """The model of a turn: the planner where there is one, the chosen one, and after failures the next one.
 
+Another one chosen meanwhile answers from the next request on; the one under way is left alone.
+
 A model that took over answers until the end of the run: going back at each step would repeat the
 failure, and every change of model costs the provider's cache. The next run begins anew.
 """
@@ -20,6 +22,7 @@ class Relay:
         self._main: Model = ports.model
         planner = ports.planner or ports.model
         self._model: Model = ports.model if planner.info.name == ports.model.info.name else planner
+        self._chosen: Model | None = None  # meanwhile, by the person
         self._choose = ports.choose_model
         self._waiting = deque(name for name in ports.fallback if name != ports.model.info.name)
         self.has_changed = False
@@ -40,6 +43,25 @@ class Relay:
         """Let the chosen model answer after the planner."""
         self._model, self.has_changed = self._main, True
 
+    @property
+    def has_choice(self) -> bool:
+        """Another model was chosen and has not been asked yet."""
+        return self._chosen is not None
+
+    def choose(self, model: Model) -> None:
+        """Let this model be the chosen one from the next request on."""
+        self._chosen = model
+
+    def take_choice(self) -> bool:
+        """Before a request: whether another model answers now. A planner goes on and hands over to it."""
+        if self._chosen is None:
+            return False
+        was_planning, before = self.is_planning, self._model
+        self._main, self._chosen = self._chosen, None
+        if not was_planning:
+            self._model, self.has_changed = self._main, True
+        return self._model is not before
+
     def stream(self, request: ModelRequest) -> AsyncIterator[StreamPart]:
         """See `base.Model`."""
         return self._model.stream(request)
@@ -51,6 +73,8 @@ class Relay:
     def advance(self) -> tuple[bool, tuple[str, ...]]:
         """Let the next model answer, each once; whether there was one, and why others cannot."""
         problems: list[str] = []
+        if self.has_choice and self.take_choice():
+            return True, ()
         if self.is_planning:
             self.hand_over()
             return True, ()

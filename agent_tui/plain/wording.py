@@ -24,6 +24,7 @@ from agent_tui.engine.events import (
     ResponseEnded,
     RetryScheduled,
     RolledBack,
+    SettingChanged,
     StatusChanged,
     TerminalChanged,
     TurnEnded,
@@ -289,6 +290,8 @@ def _simple(body: Body) -> list[str]:
         case NoticeRaised():
             word = {"info": "Notice", "warning": "Warning", "error": "Error"}[body.level]
             return [f"{word}: {one_line(body.text)}"]
+        case SettingChanged(key="effort" | "title" as key):
+            return [f"{key.capitalize()}: {one_line(body.value)}."]
         case Refused():
             return [f"Refused: {one_line(body.reason)}"]
         case _:

@@ -155,6 +155,28 @@ def test_the_picker_lists_what_can_be_used_and_uses_it(program: Program, model_s
     assert 'model = "compatible/second"' in (program.home / ".config/agent-tui/config.toml").read_text()
 
 
+def test_a_model_chosen_while_one_answers_is_asked_next_and_a_new_name_holds_at_once(
+    program: Program, model_server: ModelServer
+) -> None:
+    model_server.script(
+        [{"text": "I look.", "calls": [call("read_file", path="calc.py")], "gate": "held"}, {"text": "Seen."}]
+    )
+    with start(program, model_server) as screen:
+        screen.shows("ready")
+        screen.say("look")
+        screen.shows("Esc interrupt")
+        screen.say("/model compatible/other")
+        screen.shows("compatible/other · ")
+        screen.say("/rename a good name")
+        screen.shows("named `a good name`")
+        model_server.release("held")
+        screen.shows("Seen.", "● done", "ready")
+        screen.say("/status")
+        screen.shows("a good name")
+        screen.leave()
+    assert [request.json["model"] for request in model_server.requests] == ["scripted", "other"]
+
+
 def test_sessions_are_named_found_continued_and_copied(program: Program, model_server: ModelServer) -> None:
     model_server.script([{"text": "the first answer"}, {"text": "a new one"}])
     assert program.run("exec", *model_flags("chat", model_server.base_url()), "the older task").code == 0

@@ -26,6 +26,8 @@ from agent_tui.engine.events import (
     Inspected,
     NoticeRaised,
     Refused,
+    ResponseEnded,
+    RetryScheduled,
     RolledBack,
     SessionClosed,
     SettingChanged,
@@ -33,10 +35,11 @@ from agent_tui.engine.events import (
     TurnEnded,
 )
 from agent_tui.engine.types import EndReason
+from agent_tui.models.base import ErrorKind, ModelError
 from checkpoints.types import Phase
 from context.items import NoticeItem, ResponseItem, UserItem
 from context.units import visibility_of
-from tests.engine.fakes import Engine, FakeModel, calls, engine, text
+from tests.engine.fakes import Engine, FakeModel, calls, engine, failed, text
 from tests.waiting import WAIT_S
 from tools.types import Artifact, CallSink, Invocation, Outcome, OutcomeStatus, TerminalNews
 
@@ -192,6 +195,58 @@ async def test_a_changed_model_holds_for_the_next_turn_and_the_next_process(tmp_
         await run.wait(Refused)
     assert len(other.requests) == 1
     assert run.session.fold.settings == {"model": "fake/other"}
+
+
+async def test_a_model_changed_in_a_run_answers_from_the_next_request_and_what_is_under_way_is_left(
+    tmp_path: Path,
+) -> None:
+    other = FakeModel([text("from the other"), text("again")], replace(FakeModel([]).info, model="other"))
+
+    async def change() -> None:
+        for key, value in (("model", "fake/other"), ("effort", "high"), ("title", "mine")):
+            run.send(Set(key=key, value=value))
+        await run.wait(SettingChanged, count=3)
+
+    async with engine(tmp_path, [change, *calls(("read_file", {"path": "a"}))]) as run:
+        run.runtime._use(replace(run.runtime._ports, choose_model=lambda name: other))
+        await finish(run, "go")
+        assert not run.bodies(Refused)
+        assert [body.model for body in run.bodies(ResponseEnded)] == ["fake/fake", "fake/other"]
+        assert [request.effort for request in (*run.model.requests, *other.requests)] == [None, "high"]
+        assert other.requests[0].model == "other"
+        await run.idle()
+        await finish(run, "on", 2)
+    assert [len(run.model.requests), len(other.requests)] == [1, 2]
+    assert run.session.fold.settings == {"model": "fake/other", "effort": "high", "title": "mine"}
+
+
+async def test_a_model_chosen_while_the_next_attempt_is_waited_for_answers_at_once(tmp_path: Path) -> None:
+    down = failed(ModelError(kind=ErrorKind.UNAVAILABLE, message="down"))
+    other = FakeModel([text("from the other")], replace(FakeModel([]).info, model="other"))
+    async with engine(tmp_path, down, retry=lambda error, attempt: 600.0) as run:
+        run.runtime._use(replace(run.runtime._ports, choose_model=lambda name: other))
+        run.send(Submit(text="go"))
+        await run.wait(RetryScheduled)
+        run.send(Set(key="model", value="fake/other"))
+        ended = await run.wait(TurnEnded)
+    assert isinstance(ended, TurnEnded) and ended.reason is EndReason.COMPLETED
+    assert [len(run.model.requests), len(other.requests)] == [1, 1]
+
+
+async def test_a_model_chosen_in_a_run_without_a_request_to_come_holds_for_the_next(tmp_path: Path) -> None:
+    other = FakeModel([text("from the other")], replace(FakeModel([]).info, model="other"))
+
+    async def change() -> None:
+        run.send(Set(key="model", value="fake/other"))
+        await run.wait(SettingChanged)
+
+    async with engine(tmp_path, [change, *text("one")]) as run:
+        run.runtime._use(replace(run.runtime._ports, choose_model=lambda name: other))
+        await finish(run, "go")
+        await run.idle()
+        assert run.runtime._scope().relay.info.name == "fake/other"
+        await finish(run, "on", 2)
+    assert [body.model for body in run.bodies(ResponseEnded)] == ["fake/fake", "fake/other"]
 
 
 async def test_terminals_are_followed_to_their_end(tmp_path: Path) -> None:

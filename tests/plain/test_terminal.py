@@ -139,3 +139,15 @@ def test_it_goes_back_with_a_preview_and_on_in_another_session(
     it.type("/quit")
     assert it.tty.wait() == 0
     it.says("agent-tui: session")
+
+
+def test_a_model_chosen_while_one_answers_is_asked_next(model_server: ModelServer, begin: Any) -> None:
+    first = {"text": "I look.", "calls": [call("read_file", path="calc.py")], "gate": "held"}
+    model_server.script([first, {"text": "Seen."}])
+    line = begin()
+    line.type("look", "you>")
+    line.type("/model compatible/other", "Model: compatible/other.")
+    line.type("/rename a good name", "Title: a good name.")
+    model_server.release("held")
+    line.says("Done:")
+    assert [request.json["model"] for request in model_server.requests] == ["scripted", "other"]
