@@ -58,7 +58,19 @@ IF_PRESENT = (
     ".gdbinit",
     ".lldbinit",
 )
-
+# in a home these are obeyed at the next login, or let somebody in, also where they are missing now
+HOME_DIRECTORIES = (".config", ".local", ".ssh", "bin")
+HOME_FILES = {
+    ".gitconfig": b"",
+    ".zshenv": b"",
+    ".zprofile": b"",
+    ".zlogin": b"",
+    ".pam_environment": b"",
+    ".xprofile": b"",
+    ".xsessionrc": b"",
+    ".bash_profile": b". ~/.bash_login\n",  # an empty one would keep a login shell from the next of these
+    ".bash_login": b". ~/.profile\n",
+}
 
 INSTALLATION = Path(sys.prefix).resolve()  # a project's own virtual environment may hold this program
 
@@ -201,6 +213,8 @@ def _pin_names(pins: Pins, policy: Policy, root: Path, found: Repository | None,
         _pin(pins, root / name, directory=True)
     for name in FILES:
         _pin(pins, root / name)
+    if home.is_relative_to(root):
+        _pin_home(pins, root, home)
     start = str(root)
     named = {
         root / name: False
@@ -213,8 +227,6 @@ def _pin_names(pins: Pins, policy: Policy, root: Path, found: Repository | None,
         _hold_parents(pins, root, place)
         _pin(pins, place, directory=directory)
     _pin_own(pins, policy, root)
-    if home.is_relative_to(root):
-        _pin_home(pins, root, home)
 
 
 def _pin_own(pins: Pins, policy: Policy, root: Path) -> None:
@@ -227,13 +239,17 @@ def _pin_own(pins: Pins, policy: Policy, root: Path) -> None:
 
 
 def _pin_home(pins: Pins, workspace: Path, home: Path) -> None:
-    """A home as workspace: everything hidden in it is settings of some program, `bin` is on the path."""
+    """A home in a writable root: everything hidden in it is settings of some program, `bin` is on the path.
+
+    Before anything that lies below one of these: a directory that is closed is never held open."""
     _hold_parents(pins, workspace, home / "bin")
     pinned = {mount.target for mount in pins.mounts}
-    hidden = [place for place in sorted(home.iterdir()) if place.name.startswith(".") or place.name == "bin"]
-    for place in hidden:
-        if str(place) not in pinned and place.name != ".cache":
-            _pin(pins, place)
+    hidden = {place for place in home.iterdir() if place.name.startswith(".") and place.name != ".cache"}
+    files = dict.fromkeys(FILES, b"") | HOME_FILES
+    for place in sorted(hidden | {home / name for name in (*HOME_DIRECTORIES, *files)}):
+        if str(place) not in pinned:
+            content = files.get(place.name, b"")
+            _pin(pins, place, directory=place.name in HOME_DIRECTORIES, content=content)
 
 
 def _pin(pins: Pins, place: Path, *, directory: bool = False, content: bytes = b"") -> None:

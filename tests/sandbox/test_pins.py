@@ -202,6 +202,36 @@ async def test_the_home_as_workspace_keeps_its_settings_and_secrets(world: World
     assert (world.home / "file").exists()
 
 
+@pytest.mark.parametrize("root", ["the home", "a directory above"])
+async def test_nothing_of_a_home_that_is_obeyed_later_can_be_planted(
+    world: World, found: ProbeResult, root: str
+) -> None:
+    config, state = world.home / ".config" / "agent-tui", world.home / ".local" / "state" / "agent-tui"
+    for place in (config, state, world.home / ".local" / "bin"):
+        place.mkdir(parents=True)
+    shutil.rmtree(world.home / ".ssh")
+    workspace = world.home if root == "the home" else world.base
+    policy = world.policy(workspace=workspace, config_dir=config, state_dir=state)
+    names = (
+        ".local/bin/ls .local/share .config/autostart .config/agent-tui/config.toml .bashrc .bash_profile "
+        ".bash_login .zshenv .npmrc .ssh/authorized_keys bin/ls .gitconfig"
+    )
+    plant = f"for f in {names}; do mkdir -p $(dirname $f); echo x >> $f; done"
+    script = f"cd; {plant}; mv .local .moved; echo y > file"
+    before = {place: place.lstat().st_size for place in world.home.rglob("*") if place.is_file()}
+    running = await spawn(
+        ["bash", "-c", script], policy=policy, cwd=world.home, probe=found, environ=world.environ()
+    )
+    await running.ended()
+    running.close()
+    after = {
+        place: place.lstat().st_size
+        for place in world.home.rglob("*")
+        if place.is_file() and not {state, world.home / ".cache"} & {*place.parents}
+    }
+    assert after == before | {world.home / "file": 2}
+
+
 @pytest.mark.parametrize("place", ["/", "/usr"])
 async def test_the_system_is_no_workspace(world: World, found: ProbeResult, place: str) -> None:
     with pytest.raises(SandboxError, match="workspace cannot be"):
