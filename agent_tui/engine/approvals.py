@@ -57,6 +57,10 @@ class SessionGate:
         """The sandbox of the session as set now."""
         return self._facts.policy
 
+    def approval(self) -> ApprovalPolicy:
+        """When a call asks, as set now."""
+        return self._facts.approval
+
     def judge(self, call: GatedCall, approval_id: str) -> Verdict:
         """Allow, ask or deny before a person is asked."""
         judgement = judge(

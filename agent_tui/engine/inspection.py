@@ -11,6 +11,7 @@ from agent_tui.engine.commands import Inspect, Subject
 from agent_tui.engine.events import GrantRemoved
 from agent_tui.engine.framing import request_of, view_of, window_of
 from agent_tui.engine.scope import Scope
+from agent_tui.engine.settings import OF_GATE
 from agent_tui.errors import AgentError
 from checkpoints.records import RecordsError
 from checkpoints.types import Checkpoint, CheckpointError, Phase
@@ -179,12 +180,15 @@ def _read_output(scope: Scope, args: Mapping[str, str]) -> str:
 
 
 async def _settings(scope: Scope, _: Mapping[str, str]) -> dict[str, Any]:
-    config, fold = scope.config, scope.session.fold
+    """What holds now. What guards the machine is asked of the gate: a setting that an earlier process of
+    the session stored may hold no more."""
+    config, fold, gate = scope.config, scope.session.fold, scope.ports.gate
+    policy = gate.policy()
     values = {
         "model": scope.ports.model.info.name,
-        "sandbox": str(config.sandbox),
-        "network": config.network,
-        "approval": str(config.approval),
+        "sandbox": str(policy.mode),
+        "network": policy.network,
+        "approval": str(gate.approval()),
         "workspace": str(config.workspace),
         **{name: value for name, value in asdict(config.budgets).items() if value is not None},
         **config.interface,
@@ -192,7 +196,10 @@ async def _settings(scope: Scope, _: Mapping[str, str]) -> dict[str, Any]:
     shown = {
         key: {"value": value, "origin": config.origins.get(key, "default")} for key, value in values.items()
     }
-    return shown | {key: {"value": value, "origin": "session"} for key, value in fold.settings.items()}
+    at_start = {"sandbox": config.sandbox, "network": config.network, "approval": config.approval}
+    changed = {key: values[key] for key, value in at_start.items() if values[key] != value}
+    changed |= {key: value for key, value in fold.settings.items() if key not in OF_GATE}
+    return shown | {key: {"value": value, "origin": "session"} for key, value in changed.items()}
 
 
 _ANSWERS: Mapping[Subject, Callable[[Scope, Mapping[str, str]], Awaitable[Any]]] = {

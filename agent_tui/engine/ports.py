@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from agent_tui.engine.events import ApprovalAsked, ApprovalDecided
+from agent_tui.engine.types import ApprovalPolicy
 from agent_tui.models.base import Model, ModelError
 from checkpoints.records import Record
 from checkpoints.types import (
@@ -184,6 +185,9 @@ class Gate(Protocol):
 
     def policy(self) -> Policy:
         """The sandbox of the session as set now, without grants of single calls."""
+
+    def approval(self) -> ApprovalPolicy:
+        """When a call asks, as set now."""
 
     def judge(self, call: GatedCall, approval_id: str) -> Verdict:
         """The verdict before a person is asked; used afresh at resume."""

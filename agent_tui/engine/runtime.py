@@ -51,7 +51,7 @@ from agent_tui.engine.ports import Ports
 from agent_tui.engine.resume import Recovery, crash_parts, kill_lost_terminals
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Session
-from agent_tui.engine.settings import SettingError, apply, assumption_parts, change
+from agent_tui.engine.settings import OF_SANDBOX, SettingError, apply, assumption_parts, change
 from agent_tui.engine.snapshots import Snapshots
 from agent_tui.engine.standby import Relay
 from agent_tui.engine.stop import Stop, StoppedError
@@ -209,10 +209,10 @@ class EngineRuntime:
         scope, fold = self._scope(), self._session.fold
         self._session.show(
             StatusChanged(
-                sandbox=self._sandbox,
+                sandbox=self._sandbox_now(),
                 undo=self._ports.checkpointer.health(),
                 model=self._ports.model.info.name,
-                approval=str(self._config.approval),
+                approval=str(self._ports.gate.approval()),
                 context_used=self._meter.tokens(view_of(scope)) if fold.log else None,
                 context_window=window_of(scope).size,
                 cost_usd=fold.spent.cost_usd if fold.log else None,
@@ -220,6 +220,11 @@ class EngineRuntime:
                 activity="",
             )
         )
+
+    def _sandbox_now(self) -> SandboxStatus:
+        """What this machine can do, and what is set now."""
+        now = self._ports.gate.policy()
+        return replace(self._sandbox, mode=now.mode, network=now.network, extra_roots=len(now.extra_roots))
 
     async def _close(self, why: str) -> None:
         """Within a few seconds: stop what runs, end what it started, say goodbye."""
@@ -412,6 +417,8 @@ class EngineRuntime:
             self._use(await change(self._session, self._ports, body.key, body.value, cause))
         except SettingError as error:
             return str(error)
+        if body.key in OF_SANDBOX:
+            self._session.show(StatusChanged(sandbox=self._sandbox_now()), cause=cause)
         return ""
 
     async def _switch_model(self, body: Set, cause: str) -> str:

@@ -9,7 +9,8 @@ from agent_tui.engine.session import Part, Session
 from agent_tui.errors import AgentError
 
 EFFORTS = ("minimal", "low", "medium", "high")
-OF_GATE = ("approval", "sandbox", "network", "add_dir")
+OF_SANDBOX = ("sandbox", "network", "add_dir")
+OF_GATE = ("approval", *OF_SANDBOX)
 
 
 def assumption_parts(session: Session, ports: Ports) -> list[Part]:

@@ -212,10 +212,11 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxStatus:
-    """What the start-up probe found, for the status line and `doctor`."""
+    """What the start-up probe found and what is set now, for the status line and `doctor`."""
 
     available: bool
     mode: Mode
     network: bool
+    extra_roots: int = 0  # directories beside the workspace that commands may write
     detail: str = ""  # what is missing and how to get it
     lost: tuple[str, ...] = ()  # protections that this machine cannot give

@@ -32,7 +32,9 @@ def pairs(data: Any) -> list[str]:
 
 def _value(value: Any) -> str:
     if isinstance(value, Mapping) and set(value) == {"value", "origin"}:
-        return f"{one_line(str(value['value']))}, from {one_line(str(value['origin']))}"
+        held = value["value"]
+        words = ("on" if held else "off") if isinstance(held, bool) else one_line(str(held))
+        return f"{words}, from {one_line(str(value['origin']))}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else one_line(str(value))
 
 

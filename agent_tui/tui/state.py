@@ -58,7 +58,6 @@ class Status:
     cost_usd: float | None = None
     max_cost_usd: float | None = None
     sandbox: SandboxStatus | None = None
-    extra_roots: int = 0
     approval: str = ""
     undo: Health | None = None
     terminals: int = 0
@@ -74,7 +73,6 @@ def status_of(config: Config) -> Status:
         effort=(model.effort or "") if model else "",
         context_window=model.context_window if model else 0,
         approval=config.approval.value,
-        extra_roots=len(config.extra_roots),
         max_cost_usd=config.budgets.max_cost_usd,
     )
 

@@ -12,7 +12,7 @@ from agent_tui.engine.events import ApprovalAsked, ApprovalDecided, Body, Event,
 from agent_tui.engine.ports import GatedCall, Ports, Verdict
 from agent_tui.engine.runtime import EngineRuntime
 from agent_tui.engine.session import Session
-from agent_tui.engine.types import Config, Decision, SandboxStatus
+from agent_tui.engine.types import ApprovalPolicy, Config, Decision, SandboxStatus
 from agent_tui.models.base import (
     Completed,
     Failed,
@@ -308,6 +308,9 @@ class FakeGate:
 
     def policy(self) -> Policy:
         return self._policy
+
+    def approval(self) -> ApprovalPolicy:
+        return ApprovalPolicy.ON_REQUEST
 
     def judge(self, call: GatedCall, approval_id: str) -> Verdict:
         self.judged.append(call.call_id)

@@ -1,9 +1,19 @@
 """Settings that a later start says otherwise: told to the person, and to the model where it matters."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from agent_tui.engine.commands import Set, Submit
-from agent_tui.engine.events import CallStarted, NoticeRaised, SettingChanged, TurnEnded
+from agent_tui.engine.approvals import SessionGate
+from agent_tui.engine.commands import Inspect, Set, Subject, Submit
+from agent_tui.engine.events import (
+    CallStarted,
+    Inspected,
+    NoticeRaised,
+    SettingChanged,
+    StatusChanged,
+    TurnEnded,
+)
 from agent_tui.engine.types import ApprovalPolicy
 from context.items import NoticeItem
 from sandbox.policy import Mode
@@ -69,3 +79,53 @@ async def test_the_notice_follows_what_a_crash_left_open(tmp_path: Path) -> None
         await again.wait(TurnEnded, count=2)
         assert again.session.fold.reader.read().incomplete == ()
     assert model_told(again)[0].endswith("sandbox is `read-only`, was `workspace-write`")
+
+
+async def guarded(run: Engine) -> dict[str, Any]:
+    """What the settings say of what guards the machine: value and origin."""
+    run.send(Inspect(subject=Subject.SETTINGS))
+    found = await run.wait(Inspected, count=len(run.bodies(Inspected)) + 1)
+    assert isinstance(found, Inspected)
+    names = ("sandbox", "network", "approval")
+    return {name: tuple(found.data[name].values()) for name in names}
+
+
+def with_real_gate(run: Engine) -> None:
+    gate = SessionGate(run.runtime._config, sandbox_available=True, now=lambda: 0.0)
+    run.runtime._use(replace(run.runtime._ports, gate=gate))
+
+
+async def test_each_change_of_what_guards_the_machine_is_shown_at_once(tmp_path: Path) -> None:
+    async with engine(tmp_path, text("done")) as run:
+        with_real_gate(run)
+        changes = (("sandbox", "off"), ("network", "on"), ("add_dir", "/usr/share"), ("approval", "never"))
+        for count, (key, value) in enumerate(changes, 1):
+            run.send(Set(key=key, value=value))
+            await run.wait(SettingChanged, count=count)
+        await run.idle()
+        shown = [body.sandbox for body in run.bodies(StatusChanged) if body.sandbox is not None]
+        now = shown[-1]
+        assert (now.available, now.mode, now.network, now.extra_roots) == (True, Mode.OFF, True, 1)
+        assert [body.approval for body in run.bodies(StatusChanged) if body.approval][-1] == "never"
+        assert await guarded(run) == {
+            "sandbox": (Mode.OFF, "session"),
+            "network": (True, "session"),
+            "approval": (ApprovalPolicy.NEVER, "session"),
+        }
+
+
+async def test_a_later_process_shows_what_guards_it_and_not_what_was_set_before(tmp_path: Path) -> None:
+    async with engine(tmp_path, text("done")) as run:
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+        for key, value in (("sandbox", "read-only"), ("approval", "never")):
+            run.send(Set(key=key, value=value))
+        await run.wait(SettingChanged, count=2)
+        await run.idle()
+    async with engine(tmp_path) as again:
+        await again.idle()
+        assert await guarded(again) == {
+            "sandbox": (Mode.WORKSPACE_WRITE, "default"),
+            "network": (False, "default"),
+            "approval": (ApprovalPolicy.ON_REQUEST, "default"),
+        }

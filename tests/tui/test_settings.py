@@ -37,3 +37,10 @@ async def test_what_a_session_cannot_change_says_where_it_is_set(tmp_path: Path)
         await it.type("/settings")
         await it.press("escape", "enter", "end", "enter")
         assert "set in the settings file" in it.screen
+
+
+async def test_a_switch_is_on_or_off(tmp_path: Path) -> None:
+    async with driven(tmp_path, on=answer) as it:
+        await it.type("/settings")
+        await it.press("escape", "enter")
+        assert "network                  off " in it.screen

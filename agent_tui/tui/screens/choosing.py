@@ -21,7 +21,6 @@ _CHOICES: Mapping[str, Mapping[str, int]] = {
     "network": {"off": 0, "on": 1},
     "approval": {"untrusted": 0, "on-request": 1, "never": 1},
 }
-_FLAGS = {"True": "on", "False": "off"}
 
 
 class SettingsView(ListView[Fact]):
@@ -54,8 +53,7 @@ class SettingsView(ListView[Fact]):
         if name == "model":
             self.agent.views.model()
         elif name in _CHOICES:
-            now = _FLAGS.get(value, value)
-            self.agent.push_screen(ChoiceView(self.agent, name, now, self._changed))
+            self.agent.push_screen(ChoiceView(self.agent, name, value, self._changed))
         else:
             self.say("this one is set in the settings file, or by a flag at the start")
         return True

@@ -72,7 +72,7 @@ def rows_of(data: Any) -> list[tuple[str, str, str]]:
     if isinstance(data, Mapping):
         for key, value in data.items():
             if isinstance(value, Mapping) and set(value) == {"value", "origin"}:
-                rows.append((str(key), one_line(str(value["value"])), str(value["origin"])))
+                rows.append((str(key), _setting(value["value"]), str(value["origin"])))
             elif isinstance(value, Mapping):
                 rows += [(f"{key}.{name}", each, note) for name, each, note in rows_of(value)]
             else:
@@ -80,6 +80,10 @@ def rows_of(data: Any) -> list[tuple[str, str, str]]:
     elif isinstance(data, Sequence) and not isinstance(data, str):
         rows += [(str(index + 1), one_line(str(each)), "") for index, each in enumerate(data)]
     return rows
+
+
+def _setting(value: Any) -> str:
+    return ("on" if value else "off") if isinstance(value, bool) else one_line(str(value))
 
 
 def context_rows(data: Any) -> list[tuple[str, str, str]]:

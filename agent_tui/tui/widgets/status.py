@@ -149,7 +149,7 @@ def _sandbox(status: Status, glyphs: Glyphs) -> Item:
     if not sandbox.available:
         return Item("sandbox", ["NO SANDBOX, asks"], alarm=True)
     name = "read-only" if sandbox.mode is Mode.READ_ONLY else "workspace"
-    more = f"+{status.extra_roots}" if status.extra_roots and name == "workspace" else ""
+    more = f"+{sandbox.extra_roots}" if sandbox.extra_roots and name == "workspace" else ""
     network = f"net {'on' if sandbox.network else 'off'}"
     partly = ", partly" if sandbox.lost else ""  # doctor tells what this machine cannot do
     return Item("sandbox", [f"{glyphs.sandbox} {name}{more}, {network}{partly}"])
