@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from agent_tui.engine import events
@@ -39,7 +40,8 @@ class Calls:
         self._cards: dict[str, tuple[blocks.Card, blocks.Call]] = {}
         self._terminals: dict[str, tuple[blocks.Card, blocks.Call]] = {}
         self.after = ""  # newest checkpoint taken after a call since the last one started
-        self._early: list[events.CallEnded] = []  # of calls of the earlier part, until that is there
+        # ends of calls and terminals of the earlier part, until that is there
+        self._early: list[Callable[[], None]] = []
 
     def take_over(self, earlier: "Calls") -> None:
         """Cards of the part before a resume whose call has no end yet. What ran in a process that is gone
@@ -51,8 +53,8 @@ class Calls:
         self._cards = earlier._cards | self._cards
         self._terminals = earlier._terminals | self._terminals
         early, self._early = self._early, []
-        for body in early:
-            self.ended(body)
+        for end in early:
+            end()
 
     def find(self, call_id: str) -> blocks.Call | None:
         """The call, as long as it is kept."""
@@ -162,7 +164,7 @@ class Calls:
         """The final outcome."""
         found = self._cards.pop(body.call_id, None)
         if found is None:
-            self._early.append(body)
+            self._early.append(partial(self.ended, body))
             return
         card, call = found
         outcome = body.outcome
@@ -188,18 +190,20 @@ class Calls:
         if body.state == "live":
             return
         found = self._terminals.pop(body.terminal, None)
-        if found is not None:
-            card, call = found
-            call.state = "ended"
-            end = (
-                f"exit {body.exit_code}"
-                if body.exit_code is not None
-                else f"signal {body.signal}"
-                if body.signal
-                else "lost"
-            )
-            call.detail, call.duration_s = end, max(at - call.started_at, 0.0)
-            self._touch(card)
+        if found is None:
+            self._early.append(partial(self.terminal, body, at))
+            return
+        card, call = found
+        call.state = "ended"
+        call.detail = (
+            f"exit {body.exit_code}"
+            if body.exit_code is not None
+            else f"signal {body.signal}"
+            if body.signal
+            else "lost"
+        )
+        call.duration_s = max(at - call.started_at, 0.0)
+        self._touch(card)
 
 
 def _state(outcome: Outcome) -> tuple[blocks.CardState, str]:

@@ -55,6 +55,24 @@ def test_an_end_that_comes_before_the_earlier_part_is_not_lost() -> None:
     assert (call.state, call.outcome is not None) == ("outcome_unknown", True)
 
 
+def test_a_terminal_of_a_process_that_is_gone_is_not_live() -> None:
+    work = scenes.call("c1", "exec_command", "npm run dev", 1, OutcomeStatus.YIELDED, terminal="t1")
+    before = stored(*scenes.turn(), *work)
+    lost = events.TerminalChanged(terminal="t1", call_id="c1", command="npm run dev", state="lost")
+    for is_late in (True, False):
+        found, earlier = asyncio.run(rebuild(before, len(before) + 1))
+        live = Feed(State())
+        if is_late:
+            live.calls.take_over(earlier.calls)
+        live.apply(stored(lost)[0])
+        if not is_late:
+            live.calls.take_over(earlier.calls)
+        card = found[-1]
+        assert isinstance(card, blocks.Card)
+        assert (card.calls[0].state, card.calls[0].detail) == ("ended", "lost")
+        assert live.calls.live_cards() == []
+
+
 def test_a_call_that_is_run_again_runs_in_its_own_card() -> None:
     call, earlier = cut_off()
     live = Feed(State())

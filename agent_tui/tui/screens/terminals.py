@@ -54,7 +54,10 @@ class TerminalsView(ListView[Entry]):
             found = list(await self.agent.link.ask(Subject.TERMINALS))
         except RefusedError as error:
             self.failure, found = str(error), []
-        self.set_items(found, at=self.at)
+        found.sort(key=lambda each: each.get("state") != "live")  # live ones first
+        picked = self.picked and self.picked.get("id")
+        at = next((index for index, each in enumerate(found) if each.get("id") == picked), 0)
+        self.set_items(found, at=at)
 
     def title_words(self) -> tuple[str, str]:
         live = sum(each.get("state") == "live" for each in self.items)
@@ -65,7 +68,8 @@ class TerminalsView(ListView[Entry]):
 
     def row(self, item: Entry, look: Look) -> Line:
         state, until = str(item.get("state", "")), float(item.get("ended_at") or 0)
-        passed = words.clock((until or self.agent.clock.wall()) - float(item.get("started_at") or 0))
+        until = until or (self.agent.clock.wall() if state == "live" else 0)  # of a lost one nobody knows
+        passed = words.clock(until - float(item.get("started_at") or 0)) if until else ""
         lead = f"{look.glyphs.terminal} {item.get('id', '')!s:<3} {state:<6} {passed:>6}   "
         left = clip(
             [Span(lead), *untrusted(one_line(str(item.get("command", ""))), strict=True)], look.width * 2 // 3
@@ -111,6 +115,8 @@ class TerminalsView(ListView[Entry]):
             self.agent.push_screen(AttachedView(self.agent, name, command))
         elif character == "o":
             self.agent.push_screen(OutputView(self.agent, f"{name} · {command}", str(item.get("ref", ""))))
+        elif (character in ("x", "i") or key == "enter") and item.get("state") != "live":
+            self.say(f"{name} is not live")
         elif character == "x":
             self.agent.link.send(TerminalInput(terminal=name, signal=STOP))
             self.say(f"asked {name} to end")

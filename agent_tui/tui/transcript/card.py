@@ -137,7 +137,8 @@ def right_end(call: Call, look: Look) -> str:
     if call.state == "timed_out":
         return f"after {call.duration_s:.0f} s"
     if call.state == "ended":
-        return " · ".join([call.terminal, call.detail, words.clock(call.duration_s)])
+        lasted = [] if call.detail == "lost" else [words.clock(call.duration_s)]  # until when nobody knows
+        return " · ".join([call.terminal, call.detail, *lasted])
     parts = [*_facts(call, look), words.duration(call.duration_s)]
     if call.state == "yielded":
         live = max(look.now - call.started_at, 0) if look.now else call.duration_s

@@ -1,0 +1,28 @@
+"""The list of terminals (F3)."""
+
+from pathlib import Path
+
+from agent_tui.engine import commands, events
+from tests.tui.driving import driven
+from tests.tui.fake_engine import Play
+
+LOST = {"id": "t1", "command": "npm ci", "state": "lost", "started_at": 1.0, "call_id": "c1", "tail": ""}
+LIVE = {"id": "t2", "command": "npm run dev", "state": "live", "started_at": 1.0, "call_id": "c2", "tail": ""}
+
+
+def answer(body: commands.CommandBody) -> Play:
+    asked = isinstance(body, commands.Inspect) and body.subject is commands.Subject.TERMINALS
+    return [events.Inspected(command_id="", data=[LOST, LIVE])] if asked else ()
+
+
+async def test_live_terminals_come_first_and_one_that_is_gone_takes_nothing(tmp_path: Path) -> None:
+    async with driven(tmp_path, on=answer) as it:
+        await it.press("f3")
+        rows = [row.split() for row in it.screen.splitlines() if "npm" in row]
+        assert [row[:4] for row in rows] == [[">", "&", "t2", "live"], ["&", "t1", "lost", "npm"]]
+        for key in ("x", "i", "enter"):
+            await it.press("down", key)
+            assert "t1 is not live" in it.screen
+        assert not it.engine.sent_of(commands.TerminalInput)
+        await it.press("up", "x")
+        assert "asked t2 to end" in it.screen
