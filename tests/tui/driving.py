@@ -20,6 +20,7 @@ from agent_tui.tui.app import AgentApp
 from agent_tui.tui.chosen import Chosen
 from agent_tui.tui.clock import Clock
 from agent_tui.tui.driver import InputParser, add_keys
+from agent_tui.tui.screens.view import View
 from tests.tui import scenes
 from tests.tui.fake_engine import FakeEngine, Play
 from tests.tui.pictures import rows
@@ -142,9 +143,11 @@ class Driven:
         await self.press(*(_KEYS.get(char, char) for char in text))
 
     async def wait_for_arming(self) -> None:
-        """The pause after which a prompt takes keys."""
+        """The pause after which a prompt takes keys, and a view those that confirm."""
         self.clock.at += 0.6
         self.app.prompt.check()
+        if isinstance(self.app.screen, View):
+            self.app.screen.draw_frame()
         await self.settle()
 
     @property

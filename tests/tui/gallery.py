@@ -619,7 +619,7 @@ SCENES: dict[str, Scene] = {
     "checkpoints": Scene(keys=("/checkpoints", "=1 conflict")),
     "checkpoints-none": Scene(keys=("/checkpoints",), data=NOTHING),
     "rewind": Scene(keys=("escape", "escape", "=1 conflict")),
-    "rollback-preview": Scene(keys=("escape", "escape", "enter")),
+    "rollback-preview": Scene(keys=("escape", "escape", "enter", "arm")),
     "diff": Scene(play=scenes.finished, keys=("/diff",), is_main=True),
     "diff-unified": Scene(play=scenes.finished, keys=("/diff", "s", "w")),
     "diff-nothing": Scene(keys=("/diff",), data=NOTHING),

@@ -23,12 +23,18 @@ async def test_a_stricter_sandbox_is_set_at_once_and_a_looser_one_asks_once_more
         await it.press("escape", "enter", "down", "enter")
         assert "now workspace-write" in it.screen
         await it.press("down", "enter")
+        assert "this session only: sandbox off?" in it.screen and "Enter again" not in it.screen
+        await it.press("enter", "enter")  # the key is held down
+        assert "this session only: sandbox off?" in it.screen
+        await it.act("arm")
         assert "this session only: sandbox off? Enter again" in it.screen
         assert not it.engine.sent_of(commands.Set)
         await it.press("up", "up", "enter")
         assert it.engine.sent_of(commands.Set) == [commands.Set(key="sandbox", value="read-only")]
         assert "── settings" in it.screen
-        await it.press("down", "enter", "down", "enter", "enter")
+        await it.press("down", "enter", "down", "enter")
+        await it.act("arm")
+        await it.press("enter")
         assert it.engine.sent_of(commands.Set)[1:] == [commands.Set(key="network", value="on")]
 
 

@@ -66,3 +66,36 @@ async def test_a_preview_that_was_not_seen_is_not_confirmed(tmp_path: Path) -> N
         assert it.engine.sent_of(commands.Rollback) == []
         await it.press("escape")
         assert isinstance(it.app.screen, CheckpointsView), "one preview was opened"
+
+
+async def test_a_key_that_is_held_down_confirms_no_preview(tmp_path: Path) -> None:
+    async with driven(tmp_path, on=gallery.Scene().on) as it:
+        await it.feed(b"/checkpoints\r\r")
+        await it.until("conflicts")
+        await it.press("enter", "enter")
+        assert it.engine.sent_of(commands.Rollback) == []
+        it.clock.at += 0.4
+        await it.press("enter")
+        it.clock.at += 0.4  # it starts the pause again
+        await it.press("enter")
+        assert it.engine.sent_of(commands.Rollback) == [] and "Enter roll back" not in it.screen
+        await it.act("arm")
+        assert "Enter roll back" in it.screen
+        await it.press("enter")
+        assert len(it.engine.sent_of(commands.Rollback)) == 1
+
+
+async def test_a_key_that_is_held_down_deletes_no_session(tmp_path: Path) -> None:
+    def removed(it: Driven) -> list[commands.Inspect]:
+        return [each for each in it.engine.sent_of(commands.Inspect) if "remove" in each.args]
+
+    async with driven(tmp_path, on=gallery.Scene().on) as it:
+        await it.feed(b"/resume\rjxxx")
+        await it.until("for good?")
+        assert "x again" not in it.screen
+        await it.press("x")
+        assert removed(it) == []
+        await it.act("arm")
+        assert "x again" in it.screen
+        await it.press("x")
+        assert len(removed(it)) == 1

@@ -90,9 +90,9 @@ class ChoiceView(ListView[str]):
         if value is None or key != "enter":
             return False
         ranks = _CHOICES[self._setting]
-        if ranks[value] > ranks.get(self._now, 0) and asked != value:
+        if ranks[value] > ranks.get(self._now, 0) and not (asked == value and self.is_armed):
             self._asked = value
-            self.say(f"this session only: {self._setting} {value}? Enter again · Esc")
+            self.ask_again(f"this session only: {self._setting} {value}?", "Enter again · Esc")
             return True
         if value != self._now:
             self.agent.link.send(Set(key=self._setting, value=value))

@@ -33,7 +33,7 @@ STOP_WAIT_S = 8.0  # for terminals to end before files go back; the last of the 
 
 
 class PreviewView(View):
-    """What a rollback would do, whole; nothing changes before Enter."""
+    """What a rollback would do, whole; nothing changes before an Enter after a pause."""
 
     heavy = True
 
@@ -57,11 +57,11 @@ class PreviewView(View):
     def keys_first(self) -> str:  # type: ignore[override]  # computed where the base has a value
         conflicts = self._plan is not None and self._plan.conflicts and self._mode != "conversation"
         keep = " · Space keep mine / take checkpoint / merge" if conflicts and not self._redo_at else ""
+        enter, k = ("Enter", "k") if self.is_armed else (self.look.glyphs.unarmed,) * 2
         if self._live:
-            return (
-                f"Enter stop {'it' if len(self._live) == 1 else 'them'} first · k go on anyway{keep} · d diff"
-            )
-        return f"Enter {'redo' if self._redo_at else 'roll back'}{keep} · d diff"
+            them = "it" if len(self._live) == 1 else "them"
+            return f"{enter} stop {them} first · {k} go on anyway{keep} · d diff"
+        return f"{enter} {'redo' if self._redo_at else 'roll back'}{keep} · d diff"
 
     @property
     def _live(self) -> list[events.TerminalChanged]:
@@ -80,6 +80,7 @@ class PreviewView(View):
     async def load(self) -> None:
         if self._redo_at and self._mode == "conversation":
             self._plan = RollbackPlan(target="", operations=(), conflicts=())
+            self.disarm()
             self.draw()
             return
         try:
@@ -92,6 +93,7 @@ class PreviewView(View):
             self._taken_at = next(times, 0.0)
         except RefusedError as error:
             self._failure = str(error)
+        self.disarm()
         self.draw()
 
     def title_words(self) -> tuple[str, str]:
@@ -152,7 +154,9 @@ class PreviewView(View):
 
     def press(self, key: str, character: str) -> bool:
         conflicts = self._plan.conflicts if self._plan is not None else ()
-        if key == "enter":
+        if not self.is_armed and (key == "enter" or (character == "k" and self._live)):
+            self.disarm()
+        elif key == "enter":
             self._run()
         elif character == "k" and self._live:
             self._send(force=True)

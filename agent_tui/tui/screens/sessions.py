@@ -212,7 +212,10 @@ class SessionsView(ListView[Entry]):
             return True
         if doomed:
             if character == "x" and item is not None and item.get("id") == doomed:
-                self.run_worker(self._delete(doomed))
+                if self.is_armed:
+                    self.run_worker(self._delete(doomed))
+                else:
+                    self._ask_to_delete(doomed)
             return character == "x" or key == "escape"
         if character == "a":
             self._everywhere = not self._everywhere
@@ -238,8 +241,7 @@ class SessionsView(ListView[Entry]):
         elif act == "x" and name == own:
             self.say("this session is open here; leave it first")
         elif act == "x":
-            self._deleting = name
-            self.say(f"delete {name} and its output for good? x again · Esc")
+            self._ask_to_delete(name)
         elif name == own:
             self.close()
         elif item.get("live"):
@@ -247,6 +249,10 @@ class SessionsView(ListView[Entry]):
             self.say(f"{name} is {ELSEWHERE}: w watch · f continue a copy")
         else:
             self.agent.outside.switch(name)
+
+    def _ask_to_delete(self, name: str) -> None:
+        self._deleting = name
+        self.ask_again(f"delete {name} and its output for good?", "x again · Esc")
 
     async def _delete(self, name: str) -> None:
         await self._fetch(remove=name)

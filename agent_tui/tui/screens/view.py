@@ -16,6 +16,7 @@ from agent_tui.tui import paint
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript.lines import Line, Span, clip, plain, ruled, untrusted
 from agent_tui.tui.transcript.look import Look
+from agent_tui.tui.widgets.arming import Arming
 from agent_tui.tui.widgets.pane import Pane
 
 if TYPE_CHECKING:
@@ -103,6 +104,8 @@ class View(Screen[None]):
         self._finding: str | None = None
         self._found = ""
         self._said = ""
+        self._again = ""  # behind what is said, once a second key counts
+        self._arming = Arming(agent.clock.steady())
         self._is_closed = False
         self._line: Asked | None = None
         self._ahead: list[events.Key] = []  # typed before there was anything to type at
@@ -188,11 +191,30 @@ class View(Screen[None]):
             return f"{self._line.title}: {self._line.text}", "Enter keep · Esc back"
         if self._finding is not None:
             return f"find: {self._finding}", "Enter find · Esc back"
-        return self.keys_first, self._said or self.keys_second
+        said = f"{self._said} {self._again if self.is_armed else ''}" if self._again else self._said
+        return self.keys_first, said or self.keys_second
 
     def say(self, words: str) -> None:
         """A word in the last row until the next key."""
-        self._said = words
+        self._said, self._again = words, ""
+        self.draw_frame()
+
+    @property
+    def is_armed(self) -> bool:
+        """Whether a key confirms what stands there: it was there for a pause, as before a prompt, so that
+        neither keys typed ahead nor one held down confirm what nobody has read."""
+        return self._arming.is_armed(self.agent.clock.steady(), draft=False)
+
+    def disarm(self) -> None:
+        """Something that a key confirms was drawn, or such a key came too early: the pause begins."""
+        now = self.agent.clock.steady()
+        self._arming.drawn(now)
+        self.set_timer(self._arming.due_in(now) + 0.01, self.draw_frame)
+
+    def ask_again(self, question: str, again: str) -> None:
+        """Ask in the last row for a second key, which `again` names as soon as it counts."""
+        self.disarm()
+        self._said, self._again = question, again
         self.draw_frame()
 
     def on_resize(self) -> None:
@@ -211,7 +233,7 @@ class View(Screen[None]):
         if self.awaits_data and event.key != "escape":
             self._ahead.append(events.Key(event.key, event.character))
             return
-        self._said = ""
+        self._said = self._again = ""
         if self._line is not None:
             self._line_key(self._line, event)
         elif self._finding is not None:
