@@ -68,6 +68,7 @@ from context.items import CompactionItem, NoticeItem, ResponseItem, RollbackItem
 
 MAX_COMMANDS = 1_000
 NOTHING_PAUSED = "there is no paused task"
+_AT_ANY_TIME = ("model", "effort", "title")  # settings that change in a run, the others between two
 _CHANGE_THE_VIEW = (CompactionItem, RollbackItem)
 SHUTDOWN_S = 1.0  # for the running turn to end; after it what still runs is killed (2 s in all, design b.7)
 
@@ -384,7 +385,7 @@ class EngineRuntime:
             case TerminalInput() as body:
                 size = (body.columns, body.rows) if body.columns and body.rows else None
                 return await self._ports.toolbox.terminal_input(body.terminal, body.chars, body.signal, size)
-            case Set(key="model" | "effort" | "title") as body:
+            case Set() as body if not self._busy or body.key in _AT_ANY_TIME:
                 return await self._set(body, cause)
             case Shutdown():
                 return ""
@@ -405,8 +406,6 @@ class EngineRuntime:
                 return await roll_back(self._scope(), command.body, cause)
             case Redo():
                 return await redo(self._scope(), cause)
-            case Set() as body:
-                return await self._set(body, cause)
         return ""
 
     async def _set(self, body: Set, cause: str) -> str:
