@@ -150,7 +150,7 @@ class Acts:
             app.prompt.dismiss()
             return
         if app.session.busy or app.session.activity == "compacting":
-            self._interrupt(force=now - self._interrupted_at < TWICE_S)
+            self.interrupt()
             return
         if now - self._escaped_at < TWICE_S and now - self._interrupted_at >= TWICE_S:
             self._escaped_at = -10.0
@@ -158,10 +158,11 @@ class Acts:
             return
         self._escaped_at = now
 
-    def _interrupt(self, *, force: bool) -> None:
-        app = self._app
-        app.link.send(commands.Interrupt(force=force))
-        self._interrupted_at = app.clock.steady()
+    def interrupt(self) -> None:
+        """Stop the run; a second time within two seconds kills what it started."""
+        app, now = self._app, self._app.clock.steady()
+        app.link.send(commands.Interrupt(force=now - self._interrupted_at < TWICE_S))
+        self._interrupted_at = now
         app.session.stopping_at = app.session.stopping_at or app.clock.wall()
         app.draw_fixed()
 
@@ -174,7 +175,7 @@ class Acts:
             app.editor.clear_draft()
             app.completing.close()
         elif app.session.busy:
-            self._interrupt(force=now - self._interrupted_at < TWICE_S)
+            self.interrupt()
         elif now - self._cancelled_at < TWICE_S:
             self.quit()
         else:

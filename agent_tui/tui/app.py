@@ -232,7 +232,10 @@ class AgentApp(App[int], inherit_bindings=False):
 
     def on_key(self, event: toolkit.Key) -> None:
         """A key that nothing took, as while the terminal is too small: it is not lost."""
-        if self.focused is None and len(self.screen_stack) == 1:
+        is_lost = self.focused in (None, self.transcript) and len(self.screen_stack) == 1
+        if is_lost and event.key not in self.keymap.anywhere:
+            event.prevent_default()  # the toolkit would move the focus by Tab
+            self.acts.leave_picked()
             self.editor.post_message(toolkit.Key(event.key, event.character))
 
     # --- events of the engine ------------------------------------------------------------------
@@ -313,13 +316,11 @@ class AgentApp(App[int], inherit_bindings=False):
 
     # --- messages of the widgets ---------------------------------------------------------------
 
-    def action_act(self, name: str) -> None:
-        """A key that works anywhere."""
-        self.acts.do(name)
-
     def do(self, name: str) -> None:
         """An act, at once."""
         self.acts.do(name)
+
+    action_act = do  # by a key that works anywhere
 
     def on_editor_captured(self, message: Editor.Captured) -> None:
         if self.searching.active:
@@ -356,6 +357,9 @@ class AgentApp(App[int], inherit_bindings=False):
     def on_transcript_typed(self, message: Transcript.Typed) -> None:
         self.acts.leave_picked()
         self.editor.insert(message.character)
+
+    def on_transcript_turned(self, message: Transcript.Turned) -> None:
+        self.prompt.turn_away(message.to)
 
     def on_transcript_scrolled(self) -> None:
         self.fixed.draw_activity()

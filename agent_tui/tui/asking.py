@@ -122,7 +122,7 @@ class Asking:
         app = self._app
         if app.prompt.armed and len(app.screen_stack) == 1:
             app.prompt.take_focus()
-        elif app.prompt.has_focus and not app.prompt.is_writing:
+        elif app.prompt.has_focus and not app.prompt.is_writing and app.transcript.picked is None:
             app.editor.focus()
 
     def answered(self, effect: Send | Act) -> None:

@@ -289,6 +289,24 @@ VIEWS = {
         keys=[F2, b"g", b"/slugify\r", b"n", b"N", b"N"],
         check=lambda it: it.app.screen.body.marked > 20,  # type: ignore[attr-defined]
     ),
+    "ctrl+c closes a view": Case(keys=[b"draft", F1, b"\x03"], check=draft("draft")),
+    "ctrl+c interrupts in a view": Case(
+        play=WORKING, keys=[F1, b"\x03"], check=lambda it: view(HelpView)(it) and sent(Interrupt())(it)
+    ),
+    "ctrl+c leaves what is searched for": Case(
+        play=WORKING, keys=[F2, b"/slug\x03"], check=lambda it: view(PagerView)(it) and sent()(it)
+    ),
+    "f1 over a view, and back": Case(keys=[F2, F1, F1], check=view(PagerView)),
+    "f2 closes its view": Case(keys=[F2, F2], check=main_screen),
+    "ctrl+t over a view": Case(keys=[F1, b"\x14"], check=view(PagerView)),
+    "f3 over a view, and back": Case(keys=[F1, F3, b"\x02"], check=view(HelpView)),
+    "f4 in a view": Case(keys=[F1, F4], check=lambda it: not it.app.mouse_on and "mouse off" in it.screen),
+    "ctrl+f finds in a view": Case(keys=[F1, b"\x06", b"queue"], check=shows("find: queue")),
+    "ctrl+home and ctrl+end in a view": Case(
+        play=scenes.finished,
+        keys=[F2, b"\x1b[1;5H", b"\x1b[1;5F", b"\x1b[1;5H"],
+        check=lambda it: body(it) == 0,
+    ),
     "no hit is said": Case(
         play=scenes.finished, keys=[F2, b"/nowhere\r"], check=shows('no match for "nowhere"')
     ),
@@ -328,6 +346,34 @@ PROMPTS = {
     ),
     "a paste goes to the draft": Case(
         play=scenes.asks, keys=[b".", b"\x1b[200~y\x1b[201~"], check=draft("y")
+    ),
+    **{
+        f"{name} of an armed prompt": Case(play=scenes.asks, keys=[b".", key], check=view(kind))
+        for name, key, kind in (
+            ("f1", F1, HelpView),
+            ("f2", F2, PagerView),
+            ("ctrl+t", b"\x14", PagerView),
+            ("ctrl+f", b"\x06", PagerView),
+            ("f3", F3, TerminalsView),
+            ("ctrl+b", b"\x02", TerminalsView),
+        )
+    },
+    "f4 of an armed prompt": Case(play=scenes.asks, keys=[b".", F4], check=lambda it: not it.app.mouse_on),
+    "page up scrolls behind an armed prompt": Case(
+        play=lambda: [*scenes.finished(), *scenes.asks()],
+        keys=[b".", PAGE_UP],
+        check=lambda it: not it.app.transcript.following,
+    ),
+    "ctrl+up of an armed prompt picks, and y copies": Case(
+        play=scenes.asks,
+        keys=[b".", CTRL_UP, b"y"],
+        check=lambda it: sent()(it) and it.app.clipboard != "",
+    ),
+    "tab of a picked block goes to the editor": Case(
+        play=scenes.asks, keys=[CTRL_UP, b"\t", b"x"], check=draft("x")
+    ),
+    "shift+tab of a picked block goes to the prompt": Case(
+        play=scenes.asks, keys=[CTRL_UP, b"\x1b[Z", b"n"], check=decided(Decision.DENY)
     ),
     "a held key answers once": Case(play=scenes.asks, keys=[b".", b"yyy"], check=decided(Decision.ONCE)),
     "] and [ step": Case(

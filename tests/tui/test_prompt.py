@@ -86,6 +86,21 @@ async def test_enter_accepts_nothing_until_a_choice_was_reached(tmp_path: Path) 
         assert [body.decision for body in it.engine.sent_of(commands.Decide)] == [Decision.DENY]  # type: ignore[attr-defined]
 
 
+async def test_a_prompt_takes_no_keys_from_a_picked_block(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.finished()) as it:
+        await it.press("ctrl+up")
+        it.engine.play(scenes.approval(1, "make publish"))
+        await it.settle()
+        await it.wait_for_arming()
+        await it.press("y")  # copies the block
+        assert not it.engine.sent_of(commands.Decide)
+        assert it.app.clipboard
+        await it.press("escape")
+        await it.wait_for_arming()
+        await it.press("n")
+    assert [body.decision for body in it.engine.sent_of(commands.Decide)] == [Decision.DENY]  # type: ignore[attr-defined]
+
+
 async def test_a_paste_goes_to_the_draft(tmp_path: Path) -> None:
     async with driven(tmp_path, scenes.asks()) as it:
         await it.wait_for_arming()

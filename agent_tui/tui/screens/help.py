@@ -45,6 +45,7 @@ _GLYPHS = (
 class HelpView(View):
     """Three pages: keys, commands, glyphs."""
 
+    act = "help"
     keys_first = "Shift+Enter and Ctrl+Enter work where the terminal sends them"
 
     def __init__(self, agent: "AgentApp") -> None:

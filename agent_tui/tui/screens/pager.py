@@ -22,6 +22,7 @@ NEAR = 2_000  # blocks that are rendered at once; older ones come with `g`
 class PagerView(View):
     """Ctrl+T, F2, `/transcript`; Ctrl+F begins with a search."""
 
+    act = "transcript"
     keys_first = "j k line · space b page · g G ends · [ ] message · { } call · / find · n N"
     keys_second = "Enter unfold · d diff · y copy block · Y copy raw · q or Esc close"
 

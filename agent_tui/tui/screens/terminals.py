@@ -41,6 +41,7 @@ def typed(key: str, character: str | None) -> str:
 class TerminalsView(ListView[Entry]):
     """The list, with the tail of the picked one."""
 
+    act = "terminals"
     keys_first = "Enter attach and type · x stop · o all output · i Ctrl+C to it"
     keys_second = "↑ ↓ move · Esc close"
 

@@ -30,6 +30,10 @@ SCROLL_KEYS = {
 }  # fmt: skip
 
 
+OVER_VIEWS = frozenset({"help", "transcript", "terminals", "mouse", "redraw", "suspend"})
+LEAVE_KEYS = ("escape", "ctrl+c")
+
+
 class Body(Widget):
     """Lines that scroll; only the visible ones are painted."""
 
@@ -93,6 +97,7 @@ class View(Screen[None]):
     heavy = False  # the rule of what changes something
     keys_first = ""
     keys_second = "/ find · Esc close"
+    act = ""  # that opens it: its key closes it again
 
     def __init__(self, agent: "AgentApp") -> None:
         super().__init__()
@@ -230,7 +235,7 @@ class View(Screen[None]):
             return
         if self.app.screen is not self and self.agent.views.take_key(event):
             return  # typed behind the key that opened another view from here
-        if self.awaits_data and event.key != "escape":
+        if self.awaits_data and event.key not in LEAVE_KEYS:
             self._ahead.append(events.Key(event.key, event.character))
             return
         self._said = self._again = ""
@@ -254,8 +259,26 @@ class View(Screen[None]):
             self._finding = ""
         elif character in ("n", "N") and self._found:
             self._find_next(1 if character == "n" else -1)
+        elif scrolls := SCROLL_KEYS.get(key) or SCROLL_KEYS.get(character):
+            self.scroll(scrolls)
         else:
-            self.scroll(SCROLL_KEYS.get(key) or SCROLL_KEYS.get(character) or "")
+            self._anywhere(self.agent.keymap.anywhere.get(key, ""))
+
+    def _anywhere(self, act: str) -> None:
+        """A key that works anywhere. The draft below is not seen here, so nothing of it is cleared."""
+        if act == "cancel" and self.agent.session.busy:
+            self.agent.acts.interrupt()
+            self.say("interrupted")
+        elif act and act in (self.act, "cancel"):
+            self.close()
+        elif act == "find":
+            self._finding = ""
+        elif act in ("oldest", "newest"):
+            self.scroll("top" if act == "oldest" else "end")
+        elif act in OVER_VIEWS:
+            self.agent.do(act)
+        if act == "mouse":
+            self.say(f"mouse {'on' if self.agent.mouse_on else 'off'}")
 
     def take_key(self, event: events.Key) -> bool:
         """A key that reached the editor although this view was open by then; False once it is closed."""
@@ -292,7 +315,7 @@ class View(Screen[None]):
         self._line = Asked(title, text, done)
 
     def _line_key(self, line: "Asked", event: events.Key) -> None:
-        if event.key == "escape":
+        if event.key in LEAVE_KEYS:
             self._line = None
         elif event.key == "enter":
             self._line = None
@@ -310,7 +333,7 @@ class View(Screen[None]):
     def _find_key(self, event: events.Key) -> None:
         if self._finding is None:
             return
-        if event.key == "escape":
+        if event.key in LEAVE_KEYS:
             self._finding = None
         elif event.key == "enter":
             self._found, self._finding = self._finding, None

@@ -63,6 +63,12 @@ class Transcript(Widget, can_focus=True):
 
         character: str
 
+    @dataclass
+    class Turned(Message):
+        """The keys are for the transcript now, or no longer."""
+
+        to: bool
+
     class Scrolled(Message):
         """The view moved or new lines came below it."""
 
@@ -304,6 +310,12 @@ class Transcript(Widget, can_focus=True):
         if index is not None:
             self._reveal(index)
         self.update_view()
+
+    def on_focus(self) -> None:
+        self.post_message(self.Turned(to=True))
+
+    def on_blur(self) -> None:
+        self.post_message(self.Turned(to=False))
 
     def on_key(self, event: events.Key) -> None:
         if self.picked is None:

@@ -18,6 +18,8 @@ from agent_tui.tui.widgets.burst import Burst
 from agent_tui.tui.widgets.line_input import LineInput
 from agent_tui.tui.widgets.pane import Pane
 
+_KEYS = frozenset({"tab", "up", "down", "left", "right", "enter", "home", "end"})  # beside printable ones
+
 
 class Prompt(Vertical, can_focus=True):
     """One question at a time; hidden while there is none."""
@@ -73,6 +75,8 @@ class Prompt(Vertical, can_focus=True):
         self._seen = 0
         self._selected = -1
         self._is_answered = False
+        self._is_away = False  # keys are for the transcript
+        self._is_long = False  # more of the object than is in view
         self._first_choice = 0
         self._room = 17
         self._compact = False
@@ -116,10 +120,11 @@ class Prompt(Vertical, can_focus=True):
         writing = self.form.writing
         place = forms.Place(
             room=self._room - (4 if writing else 0), compact=self._compact, position=self._position,
-            others=self._others, armed=self.armed, draft=self.draft, scroll=self._scroll, seen=self._seen,
-            selected=self._selected,
+            others=self._others, armed=self.armed, draft=self.draft or self._is_away, scroll=self._scroll,
+            seen=self._seen, selected=self._selected,
         )  # fmt: skip
         drawn = forms.draw(self.form, look, place)
+        self._is_long = self._scroll > 0 or drawn.shown_to < drawn.object_rows
         if drawn.shown_to > self._seen:
             self._seen = drawn.shown_to
             if self._seen >= drawn.object_rows > 0:
@@ -212,13 +217,20 @@ class Prompt(Vertical, can_focus=True):
             self._arming.ask()
             self.check()
 
+    def turn_away(self, away: bool) -> None:
+        """A block of the transcript is picked, whose keys are letters too: nothing of them answers."""
+        self._is_away = away
+        if self.form is not None and (away or not self.armed):
+            self._redrawn()
+            self.draw()
+
     def _wait(self) -> None:
         if self.form is not None and self.is_attached:
             self.set_timer(self._arming.due_in(self._clock()) + 0.01, self.check)
 
     def check(self) -> None:
         """Arm when the pause is over."""
-        if self.form is not None and self._arming.is_armed(self._clock(), draft=self.draft):
+        if self.form is not None and self._arming.is_armed(self._clock(), draft=self.draft or self._is_away):
             self._set_armed(True)
 
     def _set_armed(self, armed: bool) -> None:
@@ -250,12 +262,16 @@ class Prompt(Vertical, can_focus=True):
         if event.is_printable and event.character:
             event.stop()
             self.burst.add(event.key, event.character)
-        elif self.armed:
+        elif self.armed and self.burst.is_open:
             event.stop()
-            if self.burst.is_open:
-                self.burst.end_as_text()
-            else:
-                self._take(event.key, event.character)
+            self.burst.end_as_text()
+        elif self.armed and self._is_own(event.key):
+            event.stop()
+            self._take(event.key, event.character)
+
+    def _is_own(self, key: str) -> bool:
+        """What is no key of a prompt does what it does anywhere."""
+        return key in _KEYS or (key in ("pageup", "pagedown") and self._is_long)
 
     def _key_alone(self, key: str, typed: str) -> None:
         """A printable key that nothing followed at once."""
