@@ -110,7 +110,7 @@ class ProjectMap:
         await asyncio.sleep(WARM_AFTER_S)
         try:
             with suppress(OSError, CacheError):
-                await in_thread(self._fill, abandon=True)
+                await in_thread(self._fill)
         finally:
             self._ended.set()
 

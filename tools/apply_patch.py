@@ -144,10 +144,14 @@ class ApplyPatch:
             return {}
 
     async def run(self, invocation: Invocation, sink: CallSink) -> Outcome:  # noqa: ARG002 - shows nothing
-        """Plan and write; a cancellation waits for the write, which takes milliseconds."""
+        """Plan and write; a cancellation gives the plan up, or waits for the write: milliseconds."""
         attempt = _Attempt()
+
+        def work() -> Outcome:
+            return self._run(invocation, attempt)
+
         try:
-            return await in_thread(lambda: self._run(invocation, attempt), abandon=False, timeout_s=TIMEOUT_S)
+            return await in_thread(work, abandon=attempt.give_up, timeout_s=TIMEOUT_S)
         except TimeoutError:
             if attempt.give_up():
                 error = PatchError(f"it was not worked out within {TIMEOUT_S:g} s")
@@ -218,7 +222,7 @@ class _Attempt:
 async def _away(work: Callable[[], T]) -> T:
     """Look at files in a thread: large ones take seconds. Raises `PatchError`."""
     try:
-        return await in_thread(work, abandon=True, timeout_s=TIMEOUT_S)
+        return await in_thread(work, timeout_s=TIMEOUT_S)
     except TimeoutError as error:
         raise PatchError(f"the file system did not answer within {TIMEOUT_S:g} s") from error
 

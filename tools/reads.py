@@ -50,7 +50,7 @@ async def read_in_thread(work: Callable[[], Outcome], invocation: Invocation) ->
     """Run in a thread; a hung read is left behind and answered."""
     timeout_s = min(TIMEOUT_S, invocation.timeout_s or TIMEOUT_S)
     try:
-        return await in_thread(work, abandon=True, timeout_s=timeout_s)
+        return await in_thread(work, timeout_s=timeout_s)
     except TimeoutError:
         return Outcome(
             status=OutcomeStatus.TIMED_OUT, text=f"No answer of the file system within {timeout_s:g} s"

@@ -135,7 +135,7 @@ async def _plan(query: Query, ripgrep: str | None, root: int) -> tuple[list[str]
             return [sys.executable, "-I", _REACH, str(os.getpid()), str(root), *_ripgrep(ripgrep, query)], b""
     if problem:
         raise SearchError(f"the pattern is no regular expression: {problem}; set `literal` for plain text")
-    names = await in_thread(lambda: _files(query), abandon=True, timeout_s=TIME_LIMIT_S)
+    names = await in_thread(lambda: _files(query), timeout_s=TIME_LIMIT_S)
     wanted = {"pattern": query.pattern, "ignore_case": query.ignore_case, "context": query.context}
     worker = [sys.executable, "-I", _WORKER, str(os.getpid()), str(root)]
     return [*worker, json.dumps(wanted)], b"\0".join(names)

@@ -13,10 +13,17 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def in_thread(work: Callable[[], T], *, abandon: bool, timeout_s: float | None = None) -> T:
-    """Run `work` in a thread of its own; a timeout leaves it behind. With `abandon` a cancellation does
-    so, too; without, it waits for the result and is over then. Raises TimeoutError and what `work`
-    raises."""
+def always() -> bool:
+    """Work that only looks may be left behind at any time."""
+    return True
+
+
+async def in_thread(
+    work: Callable[[], T], *, abandon: Callable[[], bool] = always, timeout_s: float | None = None
+) -> T:
+    """Run `work` in a thread of its own; a timeout leaves it behind. `abandon` is asked whether a
+    cancellation does so, too; else it waits for the result and is over then. Raises TimeoutError and what
+    `work` raises."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
@@ -38,11 +45,15 @@ async def in_thread(work: Callable[[], T], *, abandon: bool, timeout_s: float | 
             loop.call_soon_threadsafe(settle, result, error)
 
     threading.Thread(target=run, daemon=True, name="agent-tui-files").start()
-    if abandon:
-        return await asyncio.wait_for(done, timeout_s)
     try:
         return await asyncio.wait_for(asyncio.shield(done), timeout_s)
+    except TimeoutError:
+        done.cancel()  # what comes of it is nobody's any more
+        raise
     except asyncio.CancelledError:
+        if abandon():
+            done.cancel()
+            raise
         result = await asyncio.wait_for(done, timeout_s)
         task = asyncio.current_task()
         assert task is not None

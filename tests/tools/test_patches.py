@@ -1,5 +1,6 @@
 """`apply_patch`: what changes, what stays to the byte, and what is refused."""
 
+import asyncio
 import os
 import stat
 import subprocess
@@ -643,21 +644,35 @@ async def test_one_patch_takes_no_more_than_so_much_apart(room: Room) -> None:
     assert (room.workspace / "big").read_bytes().startswith(b"a\nb\n")
 
 
+@pytest.mark.parametrize("end", ["limit", "interrupt"])
 async def test_a_patch_that_was_given_up_before_it_was_written_is_never_written(
-    room: Room, monkeypatch: pytest.MonkeyPatch
+    room: Room, monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:
     file, go_on = room.write("a.txt", "one\n"), threading.Event()
+    loop, begun = asyncio.get_running_loop(), asyncio.Event()
 
     class Slow(Planner):
         def apply(self, sections: Sequence[Section]) -> list[Change]:
+            loop.call_soon_threadsafe(begun.set)
             go_on.wait()
             return super().apply(sections)
 
-    monkeypatch.setattr("tools.apply_patch.TIMEOUT_S", 0.05)
+    if end == "limit":
+        monkeypatch.setattr("tools.apply_patch.TIMEOUT_S", 0.05)
     monkeypatch.setattr("tools.patch.plan.Planner", Slow)
-    outcome = await room.call("apply_patch", patch=update("a.txt", "@@", "-one", "+ONE"))
-    assert outcome.status is OutcomeStatus.FAILED
-    assert "Not applied, no file was changed: it was not worked out within 0.05 s" in outcome.text
+    call = asyncio.ensure_future(room.call("apply_patch", patch=update("a.txt", "@@", "-one", "+ONE")))
+    await begun.wait()
+    if end == "interrupt":
+        call.cancel()
+    outcome = await call
+    said = {
+        "limit": (
+            OutcomeStatus.FAILED,
+            "Not applied, no file was changed: it was not worked out within 0.05 s",
+        ),
+        "interrupt": (OutcomeStatus.INTERRUPTED, "Interrupted by the user; nothing was changed by this call"),
+    }
+    assert (outcome.status, outcome.text) == said[end]
     left = [thread for thread in threading.enumerate() if thread.name == "agent-tui-files"]
     go_on.set()
     for thread in left:

@@ -22,7 +22,7 @@ sys.path.insert(0, sys.argv[1])
 from tools.threads import in_thread
 async def main():
     try:
-        await in_thread(lambda: open(sys.argv[2]).read(), abandon=True, timeout_s=0.1)
+        await in_thread(lambda: open(sys.argv[2]).read(), timeout_s=0.1)
     except TimeoutError:
         print("left behind")
 asyncio.run(main())
@@ -59,7 +59,7 @@ async def test_a_write_is_finished_when_its_call_is_cancelled() -> None:
         go_on.wait()
         return "written"
 
-    task = asyncio.ensure_future(in_thread(work, abandon=False))
+    task = asyncio.ensure_future(in_thread(work, abandon=lambda: False))
     await begun.wait()
     task.cancel()
     await asyncio.sleep(0)
