@@ -108,7 +108,8 @@ def with_state(config: Config, stack: ExitStack | AsyncExitStack) -> Config:
         return replace(config, state_dir=stack.enter_context(scratch("ephemeral")))
     try:
         config.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        config.state_dir.chmod(0o700)
+        mode = config.state_dir.stat().st_mode
+        config.state_dir.chmod(mode & 0o700)  # nobody else's; what its owner took away stays away
         if not os.access(config.state_dir, os.W_OK | os.X_OK):
             raise PermissionError(13, "Permission denied")
     except OSError as error:

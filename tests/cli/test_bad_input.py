@@ -157,6 +157,15 @@ def test_state_that_cannot_be_written_ends_with_code_5(program: Program) -> None
     assert ran.code == 5
 
 
+def test_what_the_owner_of_the_state_directory_took_away_stays_away(program: Program) -> None:
+    """Nobody else may look in, and nothing is made writable."""
+    state = program.home / "state"
+    state.mkdir()
+    state.chmod(0o555)
+    program.run("exec", "-m", "demo/scripted", "hi", env={"AGENT_TUI_STATE_DIR": str(state)})
+    assert stat.S_IMODE(state.stat().st_mode) == 0o500
+
+
 def _fake(folder: Path, script: str) -> dict[str, str]:
     """A search path whose first `bwrap` is a script."""
     folder.mkdir()
