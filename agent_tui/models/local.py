@@ -79,7 +79,8 @@ def list_models(
             answer = connection.getresponse()
             body = answer.read(MAX_BYTES)
     except (OSError, http.client.HTTPException) as error:
-        raise ListingError(f"`{base_url}` does not answer: {error}") from error
+        cause = (error.strerror if isinstance(error, OSError) else None) or error
+        raise ListingError(f"`{base_url}` does not answer: {cause}") from error
     finally:
         connection.close()
     if answer.status != 200:

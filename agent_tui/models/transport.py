@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from typing import Any, Literal
 
 from agent_tui.models.base import ErrorKind, ModelError
@@ -265,6 +266,9 @@ class Transport:
         )
         if error.kind is ErrorKind.AUTH and self._endpoint.key_name:
             error = replace(error, message=f"{error.message}; check the key in `{self._endpoint.key_name}`")
+        if response.status_code == HTTPStatus.NOT_FOUND and self._endpoint.base_url:
+            question = f"are the address `{self._endpoint.base_url}` and the name of the model right?"
+            error = replace(error, message=one_line(f"{error.message}; {question}", self._secrets))
         raise TransportError(error)
 
     def _silent(self, error: Exception, idle_timeout_s: float) -> ModelError:

@@ -196,6 +196,15 @@ async def test_a_redirect_is_not_followed(model_server: ModelServer, dialect: st
     assert last.error.kind is ErrorKind.BAD_REQUEST and "elsewhere" in last.error.message
 
 
+async def test_a_page_that_is_missing_asks_for_the_address(model_server: ModelServer, dialect: str) -> None:
+    model_server.script([{"status": 404, "body": {"detail": "Not Found"}}])
+    last = (await parts_of(model_at(model_server, dialect), request(user("go"))))[-1]
+    assert isinstance(last, Failed)
+    url = model_server.base_url(dialect)
+    assert last.error.message.endswith(f"; are the address `{url}` and the name of the model right?")
+    assert last.error.message.startswith("Not Found") and last.error.kind is ErrorKind.BAD_REQUEST
+
+
 async def test_a_key_reaches_the_server_and_no_error(model_server: ModelServer, dialect: str) -> None:
     model_server.script([{"text": "in"}], key="sk-right-key")
     route = route_to(model_server, dialect)
