@@ -41,6 +41,7 @@ class Progress:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._proposed: dict[str, CallProposed] = {}
+        self._failure = ""  # of the last retry, which is said once
 
     def show(self, event: Event) -> None:
         """Write what a person should see of this event."""
@@ -75,12 +76,14 @@ class Progress:
             case CallStarted() | CallEnded() as body:
                 return self._call(body)
             case ResponseEnded() as body:
+                self._failure = ""
                 return visible(body.text).strip() if body.text and body.reserved_calls else ""
             case NoticeRaised() as body:
                 return ("✗ " if body.level == "error" else "! ") + one_line(body.text)
             case RetryScheduled() as body:
                 again = f"retry {body.attempt} of {body.attempts} in {body.delay_s:.1f} s"
-                return f"! {one_line(body.error)} · {again}"
+                is_same, self._failure = self._failure == body.error, body.error
+                return f"! {again}" if is_same else f"! {one_line(body.error)} · {again}"
             case ApprovalDecided() as body:
                 return f"  {body.decision.replace('_', ' ')} by {body.by}"
             case LostResultAsked() as body:

@@ -113,6 +113,7 @@ class Narrator:
     started: set[str] = field(default_factory=set)  # calls that run
     output_lines: dict[str, int] = field(default_factory=dict)
     status: dict[str, str] = field(default_factory=dict)
+    failure: str = ""  # of the last retry, which is said once
 
     def lines(self, body: Body) -> list[str]:
         """What to print for an event; most have nothing to say."""
@@ -138,6 +139,10 @@ class Narrator:
                 stopped = count(len(self.started), "call")
                 when = f"{stopped} told to stop" if self.started else "after this answer, without its calls"
                 return [f"Steer now: {when}."]
+            case InputAccepted(kind=InputKind.STEER):
+                return [f"Steer: taken after this {'call' if self.started else 'answer'}."]
+            case RetryScheduled():
+                return self._retry(body)
             case ResponseEnded():
                 return self._response(body)
             case TurnEnded():
@@ -156,7 +161,13 @@ class Narrator:
             if tool == "exec_command"
         ]
 
+    def _retry(self, body: RetryScheduled) -> list[str]:
+        wait = f"retry {body.attempt} of {body.attempts} in {seconds(body.delay_s)}."
+        is_same, self.failure = self.failure == body.error, body.error
+        return [wait.capitalize()] if is_same else [f"Provider: {one_line(body.error)}; {wait}"]
+
     def _response(self, body: ResponseEnded) -> list[str]:
+        self.failure = ""
         lines = [f"Thinking: {seconds(body.reasoning_s)}."] if body.reasoning_s >= 0.5 else []
         if body.text.strip():
             lines += ["", "Answer:", visible(body.text.strip()), ""]
@@ -261,8 +272,6 @@ def _compacted(body: CompactionEnded) -> str:
 
 def _simple(body: Body) -> list[str]:
     match body:
-        case InputAccepted(kind=InputKind.STEER):
-            return ["Steer: taken after this call."]
         case InputAccepted(kind=InputKind.QUEUE):
             return ["Queue: taken in the next turn."]
         case InputReturned():
@@ -273,9 +282,6 @@ def _simple(body: Body) -> list[str]:
             by="person", decision=Decision.DENY | Decision.DENY_RULE | Decision.DENY_AND_PAUSE
         ):
             return [f"The model was told: {one_line(body.feedback)}"] if body.feedback else []
-        case RetryScheduled():
-            wait = f"retry {body.attempt} of {body.attempts} in {seconds(body.delay_s)}"
-            return [f"Provider: {one_line(body.error)}; {wait}."]
         case CompactionEnded():
             return [_compacted(body)]
         case RolledBack():
@@ -303,7 +309,9 @@ def _rolled_back(body: RolledBack) -> str:
     files = body.files
     if files is None:
         return f"{word}: the conversation. Type /redo to undo this."
-    text = f"{word}: {count(len(files.changed), 'file')}. {changes_text(files.changed)}"
+    text = f"{word}: {count(len(files.changed), 'file')}."
+    if files.changed:
+        text += f" {changes_text(files.changed)}"
     if files.kept:
         text += f" Kept as yours: {', '.join(one_line(path, strict=True) for path in files.kept)}."
     if files.mismatches:

@@ -56,3 +56,16 @@ def test_a_refused_key_and_a_silent_address_say_what_to_look_at(
         "exec", "-m", "compatible/x", "--base-url", "http://127.0.0.1:9/v1", "--timeout", "60", "go"
     )
     assert "does the server run, and is the address (`--base-url`) right?" in ran.err
+
+
+def test_a_failure_that_repeats_is_told_once(tmp_path: Path, model_server: ModelServer) -> None:
+    down = {"status": 503, "headers": {"retry-after": "0"}, "body": {"error": {"message": "too busy"}}}
+    model_server.script([down, down, down, {"text": "done"}])
+    ran = run(Program.at(tmp_path), model_server)
+    told = [line for line in ran.err.splitlines() if "retry" in line]
+    assert [("too busy" in line, line.partition("retry ")[2][0]) for line in told] == [
+        (True, "2"),
+        (False, "3"),
+        (False, "4"),
+    ]
+    assert ran.code == 0

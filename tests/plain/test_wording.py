@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from agent_tui.engine.events import (
@@ -7,6 +9,7 @@ from agent_tui.engine.events import (
     CallStarted,
     InputAccepted,
     NoticeRaised,
+    RetryScheduled,
     RolledBack,
     TurnEnded,
 )
@@ -113,6 +116,8 @@ def test_a_rollback_says_what_stayed_and_how_to_undo_it() -> None:
     (line,) = told(RolledBack(checkpoint_id="7f3a/12", mode="files", files=files))
     assert line.startswith("Rolled back: 1 file.")
     assert "Kept as yours: notes.txt." in line
+    (nothing,) = told(RolledBack(checkpoint_id="7f3a/12", mode="files", files=replace(files, changed=())))
+    assert nothing == "Rolled back: 0 files. Kept as yours: notes.txt. Type /redo to undo this."
     assert line.endswith("Type /redo to undo this.")
 
 
@@ -123,3 +128,22 @@ def test_steering_now_says_what_is_told_to_stop() -> None:
     )
     assert told(proposed("exec_command", "make"), started, now)[-1] == "Steer now: 1 call told to stop."
     assert told(now) == ["Steer now: after this answer, without its calls."]
+
+
+def test_a_failure_that_repeats_is_said_once() -> None:
+    retries = [RetryScheduled(attempt=n, attempts=4, delay_s=2.0, error="busy") for n in (2, 3)]
+    assert told(*retries) == [
+        "Provider: busy; retry 2 of 4 in 2.0 seconds.",
+        "Retry 3 of 4 in 2.0 seconds.",
+    ]
+
+
+def test_a_steer_is_taken_after_what_runs() -> None:
+    steer = InputAccepted(input_id="i", text="no", kind=InputKind.STEER)
+    started = CallStarted(
+        call_id="c1", attempt=1, arguments_sha256="", cwd="/w", sandbox="", spool="", boot_id=""
+    )
+    assert told(steer, started, steer) == [
+        "Steer: taken after this answer.",
+        "Steer: taken after this call.",
+    ]
