@@ -127,4 +127,6 @@ async def test_a_terminal_that_was_live_at_a_crash_is_lost_and_the_model_is_told
     assert [(body.terminal, body.state) for body in again.bodies(TerminalChanged)] == [("t1", "lost")]
     told = [item.text for item in again.session.fold.log if isinstance(item, NoticeItem)]
     assert [line for line in told if "lost: t1 (serve)" in line] == told[:1]
-    assert again.bodies(NoticeRaised) == []
+    (crash,) = again.bodies(NoticeRaised)
+    assert "ended at" in crash.text
+    assert "without a close" in crash.text
