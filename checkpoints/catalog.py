@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -130,6 +130,7 @@ class Catalog:
         self.path = path
         self._connection = self._open()
         self._inode = path.stat().st_ino
+        self._kept: dict[str, int] = {}  # session → number for the checkpoint after the call that runs
 
     def _open(self) -> sqlite3.Connection:
         write_in_place(self.path)
@@ -151,8 +152,13 @@ class Catalog:
             )
         return connection
 
-    def add(self, row: Row) -> Row:
-        """Store a checkpoint under the next number of its session."""
+    def add(self, row: Row, first: Callable[[Row], None] = lambda _: None) -> Row:
+        """Store a checkpoint under the next number of its session. `first` gets it with its number and
+        runs before anything is on disk; what it raises keeps the checkpoint from being stored.
+
+        The one before a call keeps the next number for the one after it, which may be told to others
+        before it is stored: should it be lost then, no other checkpoint ever goes by its number.
+        """
         shown = replace(row, changes=row.changes[:SHOWN_CHANGES], change_count=len(row.changes))
         try:
             with self._connection as connection:
@@ -160,7 +166,9 @@ class Catalog:
                 (last,) = connection.execute(
                     "SELECT max(seq) FROM checkpoints WHERE session = ?", (row.session,)
                 ).fetchone()
-                seq = max(int(last or 0), int(self._meta(f"last:{row.session}") or 0)) + 1
+                taken = max(int(last or 0), int(self._meta(f"last:{row.session}") or 0))
+                is_kept = row.cause.phase is Phase.AFTER_CALL and taken == self._kept.get(row.session)
+                seq = taken if is_kept else taken + 1
                 connection.execute(
                     "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, "
                     "(SELECT coalesce(max(placed), 0) + 1 FROM checkpoints))",
@@ -169,8 +177,15 @@ class Catalog:
                         row.state, row.commit, _body(shown),
                     ),
                 )  # fmt: skip
+                if row.cause.phase is Phase.BEFORE_CALL:
+                    self.set_meta(f"last:{row.session}", str(seq + 1))
+                first(replace(row, seq=seq))
         except sqlite3.Error as error:
             raise CheckpointError(f"checkpoint list `{self.path}` cannot be written: {error}") from error
+        if row.cause.phase is Phase.BEFORE_CALL:
+            self._kept[row.session] = seq + 1
+        else:
+            self._kept.pop(row.session, None)
         return replace(row, seq=seq)
 
     def update(self, row: Row) -> None:

@@ -32,11 +32,12 @@ if TYPE_CHECKING:  # the rest is imported in the thread
     from checkpoints.joined import Joined
     from checkpoints.presence import Presence
     from checkpoints.upkeep import Upkeep
-    from checkpoints.workspace import Workspace
+    from checkpoints.workspace import Recorded, Workspace
 
 _T = TypeVar("_T")
 _CLOSING_BUDGET_S = 5.0
 GIVES_WAY_S = 0.3  # to the first request of a program that has just started
+DISK_GIVES_WAY_S = 0.005  # to the session's own records of a call and the request that follows it
 
 
 def open_checkpointer(
@@ -99,6 +100,7 @@ class WorkspaceCheckpointer:
         self._health = Health(state="importing")
         self._lock = threading.Lock()
         self._needed = threading.Event()
+        self._more = threading.Event()  # something waits for the thread
         self._core: Joined | None = None
         self._presence: Presence | None = None
         self._remarks: list[str] = []
@@ -121,7 +123,11 @@ class WorkspaceCheckpointer:
         if cause.phase is not Phase.TURN_START:
             self.hurry()
         await self._settled()
-        return await self._in_time(self._call(functools.partial(self._take, cause)))
+        known: Future[Checkpoint] = Future()
+        known.set_running_or_notify_cancel()
+        done = self._submit(functools.partial(self._run, functools.partial(self._take, cause, known)))
+        done.add_done_callback(functools.partial(self._taken, known))
+        return await self._in_time(asyncio.shield(asyncio.wrap_future(known)))
 
     async def changes_since(self, checkpoint_id: str) -> tuple[FileChange, ...]:
         return await self._call(functools.partial(self._changes_since, checkpoint_id))
@@ -160,6 +166,7 @@ class WorkspaceCheckpointer:
     async def close(self) -> None:
         """Wait for what runs, save the scan cache, pack the store if that is due, end the thread."""
         self.hurry()
+        self._more.set()
         await asyncio.wrap_future(self._executor.submit(self._end))
         self._executor.shutdown(wait=True)
 
@@ -192,9 +199,13 @@ class WorkspaceCheckpointer:
     async def _call(self, work: "Callable[[Joined], _T]") -> _T:
         """Run in the thread, after what runs there; a cancelled caller does not stop the work."""
         self.hurry()
+        return await asyncio.shield(asyncio.wrap_future(self._submit(functools.partial(self._run, work))))
+
+    def _submit(self, work: "Callable[[], _T]") -> "Future[_T]":
         if self._upkeep is not None:
             self._upkeep.interrupt()
-        return await asyncio.shield(asyncio.wrap_future(self._executor.submit(self._run, work)))
+        self._more.set()
+        return self._executor.submit(work)
 
     def _run(self, work: "Callable[[Joined], _T]") -> _T:
         if self._error is not None:
@@ -329,13 +340,37 @@ class WorkspaceCheckpointer:
             words.append(f"session {', '.join(others)} is open here too: its changes count as made by others")
         return Health(state="ok", detail="; ".join(words))
 
-    def _take(self, cause: Cause, core: "Joined") -> Checkpoint:
-        recorded = core.record(cause)
+    def _take(self, cause: Cause, known: "Future[Checkpoint]", core: "Joined") -> Checkpoint:
+        """Take a checkpoint. One after a call is `known` before it is on disk: what the model may see is
+        what changed, and the next one, before another call, is taken by this thread after it."""
+
+        def tell(recorded: "Recorded") -> None:
+            known.set_result(_told(recorded))
+            self._more.wait(DISK_GIVES_WAY_S)
+
+        self._more.clear()
+        recorded = core.record(cause, tell if cause.phase is Phase.AFTER_CALL else None)
         if core.main.is_replaced:
             self._health = self._settled_health(core)
         if cause.phase is Phase.TURN_END and self._upkeep is not None:
             self._upkeep.schedule()
-        return replace(recorded.row.checkpoint(), changes=recorded.changes)
+        return _told(recorded)
+
+    def _taken(self, known: "Future[Checkpoint]", done: "Future[Checkpoint]") -> None:
+        error = done.exception()
+        if known.done():
+            if error is not None:
+                self._lose(error)
+        elif error is not None:
+            known.set_exception(error)
+        else:
+            known.set_result(done.result())
+
+    def _lose(self, error: BaseException) -> None:
+        """Say that a checkpoint which was told is none; the one before its call is there."""
+        self._remarks.append(f"a checkpoint after a call could not be kept: {error}")
+        if self._core is not None:
+            self._health = self._settled_health(self._core)
 
     def _changes_since(self, checkpoint_id: str, core: "Joined") -> tuple[FileChange, ...]:
         return core.compared(core.main.resolve(checkpoint_id), None)[0]
@@ -359,6 +394,10 @@ class WorkspaceCheckpointer:
             self._upkeep.finish(_CLOSING_BUDGET_S)
         if self._presence is not None:
             self._presence.close()
+
+
+def _told(recorded: "Recorded") -> Checkpoint:
+    return replace(recorded.row.checkpoint(), changes=recorded.changes)
 
 
 def _kept(core: "Joined") -> Kept:

@@ -6,7 +6,7 @@ name it as `joint`. Paths beside the workspace are absolute.
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -61,9 +61,10 @@ class Joined:
         for one in (*self.beside, self.main):
             one.close()
 
-    def record(self, cause: Cause) -> Recorded:
-        """Take a checkpoint of each; one that fails beside the workspace is named as uncovered."""
-        taken = self.main.record(cause)
+    def record(self, cause: Cause, early: Callable[[Recorded], None] | None = None) -> Recorded:
+        """Take a checkpoint of each; one that fails beside the workspace is named as uncovered. Where there
+        is none beside, `early` is told of it before it is on disk."""
+        taken = self.main.record(cause, early if not self.beside else None)
         found, uncovered = list(taken.changes), list(taken.row.uncovered)
         for one in self.beside:
             try:

@@ -5,6 +5,7 @@ when they moved. No git process runs with a user's repository; nothing below a `
 """
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,6 +59,21 @@ def exclude_file(git_dir: bytes) -> bytes:
     common = _read(git_dir + b"/commondir").strip()
     base = os.path.join(git_dir, os.fsencode(common)) if common else git_dir
     return os.path.normpath(base) + b"/info/exclude"
+
+
+def head_states(root: Path, folders: Iterable[bytes]) -> dict[str, HeadState]:
+    """Where the repositories in these folders of a workspace stand, and as `.` the one that holds it."""
+    places = {os.fsdecode(folder): os.fsencode(root) + b"/" + folder for folder in folders}
+    top = enclosing(root)
+    if top is not None:
+        places["."] = os.fsencode(top)
+        places.pop("", None)
+    found = {}
+    for name, place in sorted(places.items()):
+        git_dir = git_dir_of(place)
+        if git_dir is not None:
+            found[name] = head_state(git_dir)
+    return found
 
 
 def expected_files(root: Path) -> int:

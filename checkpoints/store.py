@@ -72,6 +72,7 @@ class Store:
         self.clones = Clones(directory / "clones", directory / "tmp")
         self._objects = os.fspath(directory / "objects")
         self._reader = ObjectReader(git, os.fspath(directory)) if git else None
+        self._held: dict[bytes, tuple[Kind, bytes]] = {}  # objects that only this process has yet
 
     def create(self) -> None:
         """Make the layout where it is missing; raises DamagedStoreError where something else is in its
@@ -95,19 +96,35 @@ class Store:
     # --- objects ----------------------------------------------------------------------------------
 
     def has_loose(self, oid: bytes) -> bool:
-        """Whether a loose file of that object exists; a packed one may exist beside."""
-        return os.path.exists(self._loose_path(oid))
+        """Whether a loose file of that object exists, or will; a packed one may exist beside."""
+        return oid in self._held or os.path.exists(self._loose_path(oid))
+
+    def hold(self, objects: Iterable[tuple[bytes, Kind, bytes]]) -> None:
+        """Take a few objects without waiting for the disk: they can be read here, and are nowhere else
+        before `write_held`. Nothing that names one may be stored before that."""
+        self._held.update({oid: (kind, content) for oid, kind, content in objects})
+
+    def write_held(self) -> None:
+        """All that was held is on disk when this returns; raises OSError, and then it is still held."""
+        self.put_all((oid, kind, content) for oid, (kind, content) in self._held.items())
+        self._held.clear()
+
+    def drop_held(self) -> None:
+        """Forget what cannot be written."""
+        self._held.clear()
 
     def put(self, kind: Kind, content: bytes) -> bytes:
-        """Store one object as a loose file and return its id; raises OSError."""
+        """Store one object as a loose file, unless it is held, and return its id; raises OSError."""
         oid = object_id(kind, content)
-        self.put_all([(oid, kind, content)])
+        if oid not in self._held:
+            self.put_all([(oid, kind, content)])
         return oid
 
     def put_all(self, objects: Iterable[tuple[bytes, Kind, bytes]], *, synchronised: bool = True) -> None:
         """Store a few loose files, on disk when it returns if `synchronised`; raises OSError.
 
-        All are written before the first is synchronised: the file system then needs few flushes.
+        All are written before the first is synchronised: the file system then needs few flushes. None gets
+        its name before its content is on disk, as nobody looks into a file that has the right name.
         """
         placed: list[tuple[int, str, str]] = []
         try:
@@ -119,6 +136,8 @@ class Store:
                 os.fdatasync(descriptor)
             for _, temporary, path in placed:
                 _rename(temporary, path)
+            if synchronised:
+                self._synchronise_names(path for _, _, path in placed)
         except OSError:
             for _, temporary, _ in placed:
                 _unlink(temporary)
@@ -131,7 +150,7 @@ class Store:
         """The content of an object of that kind; raises DamagedStoreError."""
         path = self._loose_path(oid)
         try:
-            found: tuple[str, bytes] | None = parse_loose(read_plain(path))
+            found: tuple[str, bytes] | None = self._held.get(oid) or parse_loose(read_plain(path))
         except FileNotFoundError:
             found = self._packed(oid)
         except OSError as error:
@@ -202,6 +221,10 @@ class Store:
         """Run git on this store; raises GitError, or CheckpointError where there is no git."""
         if self.git is None:
             raise CheckpointError("`git` is not installed: this needs it")
+        try:
+            self.write_held()  # git sees what is on disk
+        except OSError as error:
+            raise GitError(f"checkpoint store `{self.directory}`: {error.strerror}") from error
         return run(self.git, os.fspath(self.directory), arguments, timeout_s=timeout_s, stdin=stdin)
 
     def close(self) -> None:
@@ -214,6 +237,16 @@ class Store:
     def _loose_path(self, oid: bytes) -> str:
         name = oid.hex()
         return f"{self._objects}/{name[:2]}/{name[2:]}"
+
+    def _synchronise_names(self, paths: Iterable[str]) -> None:
+        """A new name is on disk once its folder is, and that of a new folder once the one above is."""
+        folders = {os.path.dirname(path) for path in paths}
+        for folder in (*folders, *([self._objects] if folders else ())):
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
     def temporary(self) -> Path:
         """A name for a file to be renamed; what a killed process leaves there is swept by a prune."""
@@ -281,12 +314,17 @@ class ObjectWriter:
             self._drain()
         return oid
 
-    def finish(self) -> None:
-        """Everything added is in the store when this returns; raises OSError, GitError."""
+    def finish(self, *, hold: bool = False) -> None:
+        """Everything added is in the store when this returns; a few loose ones are held by it, if `hold`
+        (`Store.hold`). Raises OSError, GitError."""
         if self._pack is not None:
             pack, self._pack = self._pack, None
             pack.finish()
+        if hold and len(self._waiting) <= _OPEN_FILES:
+            self._store.hold((object_id(kind, content), kind, content) for kind, content in self._waiting)
+            return
         self._write_loose()
+        self._store.write_held()
 
     def abandon(self) -> None:
         """Drop what was not finished."""

@@ -21,7 +21,7 @@ from checkpoints.gitprocess import Git
 from checkpoints.ignores import FILE_NAME, from_above
 from checkpoints.journal import Journal
 from checkpoints.lock import hold
-from checkpoints.nested import HeadState, enclosing, git_dir_of, head_state
+from checkpoints.nested import HeadState, head_states
 from checkpoints.objects import Commit, commit_content
 from checkpoints.paths import touched_paths
 from checkpoints.roots import Home, Standing, texts_above
@@ -200,11 +200,11 @@ class Workspace:
 
     # --- recording --------------------------------------------------------------------------------
 
-    def record(self, cause: Cause) -> Recorded:
-        """Take a checkpoint."""
-        deadline = time.monotonic() + self.limits.take_s
+    def record(self, cause: Cause, early: Callable[[Recorded], None] | None = None) -> Recorded:
+        """Take a checkpoint; it is on disk when this returns, its objects before the list names it.
+        `early` is told of it before that, for those who need only know what changed."""
         with self.locked():
-            return self.record_locked(cause, deadline=deadline)
+            return self.record_locked(cause, deadline=time.monotonic() + self.limits.take_s, early=early)
 
     def record_locked(
         self,
@@ -212,6 +212,7 @@ class Workspace:
         *,
         deadline: float | None = None,
         rolled: Rolled | None = None,
+        early: Callable[[Recorded], None] | None = None,
     ) -> Recorded:
         """Take a checkpoint under a lock already held; `rolled` is what a rollback did before it."""
         self.touched |= touched_paths(self.root, cause.touched)
@@ -230,7 +231,13 @@ class Workspace:
             else:
                 pairs = covered_pairs(self.trees, older, state)
                 found = changes(self.trees, older, state, pairs, authors(row))
-        row = self.catalog.add(replace(row, changes=found))
+
+        def store(numbered: Row) -> None:
+            if early is not None:
+                early(Recorded(row=numbered, changes=found))
+            self._write_held()
+
+        row = self.catalog.add(replace(row, changes=found), store)
         if last is None or last.commit != row.commit:
             self._keep(["checkpoints", row.session, str(row.seq)], row.commit)
         return Recorded(row=row, changes=found)
@@ -307,7 +314,7 @@ class Workspace:
         named: Commit | None = None,
     ) -> State:
         """The state, stored; a new one together with its commit, if `named`, so that the disk is waited
-        for once."""
+        for once, by `_write_held`."""
         writer = ObjectWriter(self.store)
         before = self._scanner.previous
         try:
@@ -317,15 +324,11 @@ class Workspace:
                 assert self._latest is not None
                 return self._latest
             state = self._write(writer, scan, named)
-        except OSError as error:
+        except BaseException as error:
             writer.abandon()
             self._scanner.previous = before
-            raise CheckpointError(
-                f"no checkpoint of `{self.home.root}`: {error.strerror}: `{_file_of(error, self.home)}`"
-            ) from error
-        except BaseException:
-            writer.abandon()
-            self._scanner.previous = before
+            if isinstance(error, OSError):
+                raise self._failed(error) from error
             raise
         self._latest = state
         self._unsaved += 1
@@ -379,11 +382,24 @@ class Workspace:
         )
         if named is not None:
             writer.add("commit", commit_content(replace(named, tree=state.oid)))
-        writer.finish()
+        writer.finish(hold=named is not None)
         return state
+
+    def _write_held(self) -> None:
+        try:
+            self.store.write_held()
+        except OSError as error:
+            self.store.drop_held()
+            self.read_anew()
+            raise self._failed(error) from error
+
+    def _failed(self, error: OSError) -> CheckpointError:
+        what, where = error.strerror, _file_of(error, self.home)
+        return CheckpointError(f"no checkpoint of `{self.home.root}`: {what}: `{where}`")
 
     def _save_locked(self, scan: Scan, state: State) -> None:
         """Save the scan cache, and keep alive what it counts on."""
+        self._write_held()
         try:
             commit = self._commit(Commit(tree=state.oid, author="scan", created_at=0, message="scan cache"))
             self._keep(["live", "scan", self.home.name], commit)
@@ -466,19 +482,7 @@ class Workspace:
     def heads(self) -> dict[str, HeadState]:
         """Where the user's repositories stand; information only."""
         previous = self._scanner.previous
-        folders = {
-            shown(folder): self.root + b"/" + folder for folder in (previous.exclude if previous else ())
-        }
-        top = enclosing(self.home.root)
-        if top is not None:
-            folders["."] = os.fsencode(top)
-            folders.pop("", None)
-        found = {}
-        for name, folder in sorted(folders.items()):
-            git_dir = git_dir_of(folder)
-            if git_dir is not None:
-                found[name] = head_state(git_dir)
-        return found
+        return head_states(self.home.root, previous.exclude if previous else ())
 
 
 def _own_folders(state_dir: Path) -> frozenset[tuple[int, int]]:
