@@ -100,13 +100,12 @@ def git_branch(workspace: Path) -> str:
 def nested_instructions(config: Config, paths: Sequence[str]) -> list[tuple[str, str]]:
     """Name and text of the instruction files beside `paths` and above, below the workspace; none where
     the person refused the project's instructions."""
-    if not _project_wanted(config):
-        return []
     # what a call named that was not run may be no path at all
     usable = [path for path in paths if path.isprintable() and len(path) < MAX_PATH_CHARS]
     places = [(config.workspace / path).resolve() for path in usable]
-    known = [file.path for file in discover(config.workspace).files]
-    found = nested(places, workspace=config.workspace, known=known)
+    found = nested(places, workspace=config.workspace)
+    if not found.files or not _project_wanted(config):  # asked last: after most calls there are none
+        return []
     return [(file.shown, file.text) for file in found.files]
 
 

@@ -72,16 +72,15 @@ def discover(directory: Path, *, user_file: Path | None = None, project: bool = 
     return _read(paths, root)
 
 
-def nested(paths: Iterable[Path], *, workspace: Path, known: Iterable[Path]) -> Instructions:
-    """Instruction files of the directories that work has moved into, less those already known."""
-    seen = set(known)
+def nested(paths: Iterable[Path], *, workspace: Path) -> Instructions:
+    """Instruction files of the directories below the workspace that work has moved into."""
     wanted: dict[Path, str] = {}
     for path in paths:
         for folder in reversed([path, *path.parents]):
             if workspace not in folder.parents:
                 continue
             found = _first_in(folder)
-            if found is not None and found not in seen:
+            if found is not None:
                 wanted[found] = found.relative_to(workspace).as_posix()
     return _read(list(wanted.items()), workspace)
 

@@ -61,6 +61,5 @@ def test_a_link_out_of_the_project_is_not_read(tmp_path: Path) -> None:
 def test_work_that_moves_into_a_directory_finds_its_instructions_once(tmp_path: Path) -> None:
     root = project(tmp_path / "w")
     sub = root / "pkg" / "sub"
-    found = nested([sub / "code.py"], workspace=root, known=[root / "AGENTS.md"])
+    found = nested([sub / "code.py"], workspace=root)
     assert [file.path for file in found.files] == [sub / "AGENTS.md"]
-    assert nested([sub / "x.py"], workspace=root, known=[sub / "AGENTS.md"]).files == ()
