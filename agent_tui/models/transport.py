@@ -129,6 +129,7 @@ class Transport:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
+        self._sdk: Any = None  # once it is imported
         self._made: Future[Any] | None = None  # the client
         self._key = ""
         self._secrets = header_secrets(endpoint.headers)  # never repeated in an error
@@ -152,7 +153,9 @@ class Transport:
             await response.aclose()
 
     async def _send(self, body: bytes, idle_timeout_s: float) -> Any:
-        sdk = await asyncio.to_thread(load_sdk, self._endpoint.sdk)
+        if self._sdk is None:
+            self._sdk = await asyncio.to_thread(load_sdk, self._endpoint.sdk)
+        sdk = self._sdk
         import httpx2
 
         timeout = httpx2.Timeout(idle_timeout_s, connect=min(CONNECT_TIMEOUT_S, idle_timeout_s))
