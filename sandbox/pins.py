@@ -312,7 +312,10 @@ def _tell(pins: Pins, policy: Policy, found: Survey) -> None:
             "to write in it, so start as that user"
         )
     if not found.complete:
-        pins.notices.append("the workspace is too large to look for every nested repository")
+        pins.notices.append(
+            "the workspace is too large, or holds too many, to cover every nested repository, socket and "
+            "`.env` file"
+        )
     if found.hard_links:
         pins.notices.append(
             f"`{found.hard_links[0]}` and {len(found.hard_links) - 1} more files have a second name; "

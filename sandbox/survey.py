@@ -19,7 +19,7 @@ _MOST = 64  # of each kind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """What was found; `complete` is False when the walk was cut at its bound."""
+    """What was found; `complete` is False when the walk was cut at its bound or more was there to cover."""
 
     repositories: tuple[Path, ...] = ()  # nested `.git`, directories and files
     sockets: tuple[Path, ...] = ()
@@ -54,7 +54,7 @@ def survey(workspace: Path, limit: int = _ENTRIES) -> Survey:
     """Breadth first, so that a cut hits the deepest; links are not followed, other mounts are."""
     found: dict[str, list[Path]] = {"repositories": [], "sockets": [], "env_files": [], "hard_links": []}
     waiting = [str(workspace)]
-    seen = 0
+    seen, complete = 0, True
     for directory in waiting:
         try:
             entries = list(os.scandir(directory))
@@ -69,7 +69,9 @@ def survey(workspace: Path, limit: int = _ENTRIES) -> Survey:
                 waiting.append(entry.path)
             elif kind and len(found[kind]) < _MOST:
                 found[kind].append(Path(entry.path))
-    return _result(found, complete=True)
+            elif kind:
+                complete = complete and kind == "hard_links"  # these are told, not covered
+    return _result(found, complete=complete)
 
 
 def _result(found: dict[str, list[Path]], *, complete: bool) -> Survey:

@@ -441,3 +441,15 @@ async def test_a_root_whose_mode_forbids_writing_is_closed_all_the_same(shell: S
     else:
         _, said = await shell.run(f"echo x > {root}/.envrc", policy={"extra_roots": (root,)})
         assert "Read-only file system" in said
+
+
+@pytest.mark.parametrize(("count", "is_told"), [(64, False), (65, True)])
+async def test_more_nested_repositories_than_are_covered_are_told(
+    shell: Shell, count: int, is_told: bool
+) -> None:
+    for number in range(count):
+        (shell.world.ws / f"r{number}" / ".git").mkdir(parents=True)
+    running = await shell.start("true")
+    await running.ended()
+    running.close()
+    assert is_told is any("too many, to cover every nested repository" in said for said in running.notices)
