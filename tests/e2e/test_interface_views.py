@@ -261,8 +261,8 @@ def test_a_person_types_into_a_live_terminal(program: Program, model_server: Mod
         screen.type("hello\r")
         screen.shows("heard hello")
         screen.type(LEAVE)
-        shown = " ".join(screen.shows("1 live", "t1 · in").split())  # lines break where the path is long
-        assert "started by call c1.1 · sandbox workspace, net off · " in shown
+        shown = screen.shows("1 live", "c1.1", "bytes", "o all output")  # words: a long path breaks lines
+        assert "started by call c1.1 · sandbox workspace, net off · " in " ".join(shown.split())
         screen.type("o")
         screen.shows("output · t1", "heard hello", "y copy")
         screen.type("q")

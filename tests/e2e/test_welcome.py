@@ -9,6 +9,6 @@ def test_the_files_that_git_has_otherwise_are_counted(program: Program, model_se
     (program.workspace / "calc.py").write_text("other\n")
     (program.workspace / "new.txt").write_text("new\n")
     with start(program, model_server) as screen:
-        shown = screen.shows("branch", "Say what you want done")
+        shown = screen.shows("branch", "changed", "Say what you want done")
         assert "branch main, 2 files changed" in " ".join(shown.split())  # a long path wraps it
         screen.leave()
