@@ -10,3 +10,4 @@ class Chosen:
     theme: str = "dark"
     ascii_only: bool = False
     typed: str = ""
+    keys_told: bool | None = None  # whether Shift+Enter and Ctrl+Enter arrive as such; None: not known

@@ -51,7 +51,7 @@ def add_keys() -> None:
 
 # What a terminal says of itself, which no key sends: attributes and status (ECMA-48, xterm's control
 # sequences), colours and other OSC replies with either end.
-_ANSWER = re.compile(r"\x1b\[[?>=][\d;]*[cn]|\x1b\]\d+;[^\x07\x1b]*(?:\x07|\x1b\\)")
+_ANSWER = re.compile(r"\x1b\[[?>=][\d;]*[cnu]|\x1b\]\d+;[^\x07\x1b]*(?:\x07|\x1b\\)")
 _ANSWER_BEGUN = re.compile(r"\x1b(?:\[[?>=][\d;]*|\]\d+;[^\x07\x1b]*\x1b?)\Z")
 MAX_ANSWER_CHARS = 512  # what grows longer without an end is no answer
 

@@ -40,3 +40,8 @@ def notices(answer: str) -> list[str]:
     if int(delay) > SLOW_ESC_MS:
         said.append(f"tmux holds Esc back for {delay} ms; set `escape-time` to {SLOW_ESC_MS} or less")
     return said
+
+
+def sends_modified_enter(answer: str) -> bool | None:
+    """Whether Shift+Enter and Ctrl+Enter can arrive; None where the terminal around it decides."""
+    return False if answer.endswith(" off") else None

@@ -72,7 +72,9 @@ class Outside:
         """Say what tmux keeps from us, and which of its settings gives it."""
         if os.environ.get("TMUX") and not self._app.is_headless:
             state_dir = None if self._app.config.ephemeral else self._app.config.state_dir
-            for text in told.news(state_dir, multiplexer.notices(await multiplexer.ask())):
+            answer = await multiplexer.ask()
+            self._app.keys_told = multiplexer.sends_modified_enter(answer)
+            for text in told.news(state_dir, multiplexer.notices(answer)):
                 slash.notice(self._app, text)
 
     def doctor(self) -> None:

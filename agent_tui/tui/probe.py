@@ -17,6 +17,7 @@ FAR_WAIT_S = 0.6  # over ssh: an answer that comes later would be read as keys
 REST_S = 0.03  # for the rest of an answer that began to arrive
 _BACKGROUND = re.compile(rb"\x1b\]11;rgb:([0-9a-fA-F]+)/([0-9a-fA-F]+)/([0-9a-fA-F]+)(?:\x07|\x1b\\)")
 _COLUMN = re.compile(rb"\x1b\[(\d+);(\d+)R")
+_KITTY = re.compile(rb"\x1b\[\?\d+u")
 _ATTRIBUTES = re.compile(rb"\x1b\[\?[\d;]*c")
 _BEGUN = re.compile(rb"\x1b(?:\[[0-9;?]*|\][^\x07\x1b]*\x1b?)?\Z")
 _ESCAPES = re.compile(
@@ -31,6 +32,7 @@ class Answers:
 
     background_is_dark: bool | None = None
     glyphs_fit: bool | None = None
+    has_kitty_keys: bool | None = None  # the protocol that tells Shift+Enter and Ctrl+Enter from Enter
     typed: str = ""
 
 
@@ -43,7 +45,7 @@ class Probe:
         self._data = b""
         self._until = time.monotonic() + (FAR_WAIT_S if os.environ.get("SSH_CONNECTION") else WAIT_S)
         tty.setcbreak(descriptor, termios.TCSANOW)
-        question = f"\r{_GLYPHS}\x1b[6n\r\x1b[K\x1b]11;?\x07\x1b[c"
+        question = f"\r{_GLYPHS}\x1b[6n\r\x1b[K\x1b]11;?\x07\x1b[?u\x1b[c"
         os.write(descriptor, question.encode())
 
     def answers(self) -> Answers:
@@ -71,10 +73,13 @@ def parsed(data: bytes) -> Answers:
     """What the bytes of a terminal say."""
     background = _BACKGROUND.search(data)
     column = _COLUMN.search(data)
-    typed = _ESCAPES.sub(b"", _COLUMN.sub(b"", _ATTRIBUTES.sub(b"", _BACKGROUND.sub(b"", data))))
+    typed = data
+    for answer in (_BACKGROUND, _ATTRIBUTES, _KITTY, _COLUMN, _ESCAPES):
+        typed = answer.sub(b"", typed)
     return Answers(
         background_is_dark=None if background is None else _luminance(background) < 0.5,
         glyphs_fit=None if column is None else int(column[2]) == len(_GLYPHS) + 1,
+        has_kitty_keys=True if _KITTY.search(data) else False if _ATTRIBUTES.search(data) else None,
         typed=typed.decode("utf-8", errors="ignore"),
     )
 

@@ -31,7 +31,17 @@ def look_for(settings: Mapping[str, str], answers: Answers) -> Chosen:
             settings.get("glyphs", "auto"), os.environ.get("TERM", ""), locale, answers.glyphs_fit
         ),
         typed=answers.typed,
+        keys_told=keys_told(answers.has_kitty_keys),
     )
+
+
+def keys_told(has_kitty_keys: bool | None) -> bool | None:
+    """Whether Enter with Shift or Ctrl arrives as a key of its own; None where only a try tells: in terminals
+    with another protocol, for which there is no safe question, and where a multiplexer decides."""
+    if has_kitty_keys is not False:
+        return has_kitty_keys
+    by_setting = any(os.environ.get(name) for name in ("XTERM_VERSION", "TMUX", "STY"))
+    return None if by_setting or os.environ.get("TERM_PROGRAM") in ("WezTerm", "mintty") else False
 
 
 def theme_for(setting: str, background_is_dark: bool | None) -> str:

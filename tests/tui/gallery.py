@@ -56,6 +56,7 @@ class Scene:
     data: dict[commands.Subject, Any] = field(default_factory=dict)  # in place of `ANSWERS`
     is_main: bool = False  # also at 120×40
     offered: str = ""  # the message of the demo
+    keys_told: bool | None = None  # as in `Chosen`
 
     def on(self, body: commands.CommandBody) -> Play:
         """What the engine answers."""
@@ -609,6 +610,8 @@ SCENES: dict[str, Scene] = {
     "leave": Scene(play=live_terminals, keys=("ctrl+d",)),
     "demo": Scene(offered="Make the failing test pass"),
     "help": Scene(keys=("f1",)),
+    "help-kitty": Scene(keys=("f1",), keys_told=True),
+    "help-no-kitty": Scene(keys=("f1",), keys_told=False),
     "help-commands": Scene(keys=("f1", "2")),
     "help-glyphs": Scene(keys=("f1", "3")),
     "transcript-pager": Scene(play=scenes.finished, keys=("f2",)),

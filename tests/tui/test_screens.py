@@ -39,7 +39,8 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 async def test_picture(tmp_path: Path, name: str) -> None:
     scene = gallery.SCENES[name]
     found: dict[str, str] = {}
-    async with driven(tmp_path, scene.play(), on=scene.on, look=Chosen(), offered=scene.offered) as it:
+    look_of = Chosen(keys_told=scene.keys_told)
+    async with driven(tmp_path, scene.play(), on=scene.on, look=look_of, offered=scene.offered) as it:
         for key in scene.keys:
             await it.act(key)
         for look, size in COLOURED.items():

@@ -15,7 +15,8 @@ from textual import events
 from textual.drivers._writer_thread import MAX_QUEUED_WRITES
 
 from agent_tui.tui.driver import PASTE_IDLE_S, InputParser, OutputThread
-from agent_tui.tui.probe import Answers, Probe
+from agent_tui.tui.probe import Answers, Probe, parsed
+from agent_tui.tui.toolkit import keys_told
 from tests.tui.emulated import Tty
 from tests.waiting import WAIT_S
 
@@ -85,6 +86,7 @@ def test_a_paste_without_an_end_is_given_up_and_keys_act_again() -> None:
 LATE = {
     "in one piece": ["\x1b[1;3R\x1b]11;rgb:1414/1616/1a1a\x07\x1b[?1;2c"],
     "with the other end of a string": ["\x1b]11;rgb:1414/1616/1a1a\x1b\\\x1b[?62;22c"],
+    "of the kitty protocol": ["\x1b[?0u\x1b[?62;22c"],
     "cut in the attributes": ["\x1b[?1", ";2c"],
     "cut in the colour": ["\x1b]11;rgb:14", "14/1616/1a1a\x1b", "\\\x1b[?1;2c"],
 }
@@ -126,7 +128,29 @@ def test_the_probe_reads_what_has_come_when_its_time_is_over(
     finally:
         os.close(terminal)
         os.close(descriptor)
-    assert found == Answers(background_is_dark=True, glyphs_fit=True, typed="hi")
+    assert found == Answers(background_is_dark=True, glyphs_fit=True, has_kitty_keys=False, typed="hi")
+
+
+@pytest.mark.parametrize(
+    ("data", "variables", "told"),
+    [
+        (b"\x1b[?0u\x1b[?62;22c", {}, True),
+        (b"\x1b[?0u\x1b[?62;22c", {"TMUX": "/tmp/t"}, True),
+        (b"\x1b[?62;22c", {}, False),
+        (b"\x1b[?62;22c", {"XTERM_VERSION": "XTerm(379)"}, None),
+        (b"\x1b[?62;22c", {"TMUX": "/tmp/t"}, None),
+        (b"", {}, None),
+    ],
+)
+def test_what_a_terminal_says_of_its_keys(
+    monkeypatch: pytest.MonkeyPatch, data: bytes, variables: dict[str, str], told: bool | None
+) -> None:
+    for name in ("XTERM_VERSION", "TMUX", "STY", "TERM_PROGRAM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    answers = parsed(data + b"typed")
+    assert (answers.typed, keys_told(answers.has_kitty_keys)) == ("typed", told)
 
 
 def sent(tmp_path: Path) -> str:

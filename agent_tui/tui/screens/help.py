@@ -1,6 +1,6 @@
 """Help: keys of the moment first, commands, glyphs (F1, or `?` on an empty editor)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from agent_tui.tui import slash, words
@@ -17,6 +17,12 @@ _WRITE = (
     ("!  !!", "run a command"), ("Ctrl+R", "search history"), ("Ctrl+G", "external editor"),
     ("Ctrl+_ Alt+Z", "undo, redo"), ("Ctrl+V", "paste an image"),
 )  # fmt: skip
+_SENT = {"\\ Enter": "Shift+Enter", "Ctrl+S": "Ctrl+Enter"}  # what does the same, where the terminal sends it
+_MODIFIED_ENTER = {
+    True: "Ctrl+J and Ctrl+S do the same in every terminal",
+    False: "Shift+Enter and Ctrl+Enter are not sent by this terminal",
+    None: "Shift+Enter and Ctrl+Enter work where the terminal sends them",
+}
 _WORK = (
     ("Enter", "steer: at the next boundary"), ("Tab", "queue: next turn"), ("Ctrl+S", "steer now"),
     ("Esc", "interrupt"), ("Alt+Up", "edit what is pending"), ("Shift+Tab", "answer a prompt"),
@@ -46,11 +52,14 @@ class HelpView(View):
     """Three pages: keys, commands, glyphs."""
 
     act = "help"
-    keys_first = "Shift+Enter and Ctrl+Enter work where the terminal sends them"
 
     def __init__(self, agent: "AgentApp") -> None:
         super().__init__(agent)
         self.page = 1
+
+    @property
+    def keys_first(self) -> str:  # type: ignore[override]  # computed where the base has a value
+        return _MODIFIED_ENTER[self.agent.keys_told]
 
     @property
     def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
@@ -68,7 +77,7 @@ class HelpView(View):
             return [
                 (Span(f"  {getattr(look.glyphs, name):<4}", "accent"), Span(said)) for name, said in _GLYPHS
             ]
-        return [*_keys(look), *self._changed()]
+        return [*_keys(look, _SENT if self.agent.keys_told else {}), *self._changed()]
 
     def _changed(self) -> list[Line]:
         """What `[keys]` of the settings says: it holds in place of what is above."""
@@ -87,9 +96,10 @@ class HelpView(View):
         return False
 
 
-def _keys(look: Look) -> list[Line]:
-    left = [*_group("Write", _WRITE), BLANK, *_group("Go back", _BACK)]
-    right = [*_group("While it works", _WORK), *_group("Look", _LOOK)]
+def _keys(look: Look, other: Mapping[str, str]) -> list[Line]:
+    write, work = ([(other.get(key, key), said) for key, said in rows] for rows in (_WRITE, _WORK))
+    left = [*_group("Write", write), BLANK, *_group("Go back", _BACK)]
+    right = [*_group("While it works", work), *_group("Look", _LOOK)]
     leave = [BLANK, *_group("Leave", _LEAVE, wide=True)]
     if look.width < 80:
         return [*left, BLANK, *right, *leave]

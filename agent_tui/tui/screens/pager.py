@@ -37,6 +37,10 @@ class PagerView(View):
         if find:
             self._finding = ""
 
+    @property
+    def look(self) -> Look:
+        return replace(super().look, facts=True)
+
     def title_words(self) -> tuple[str, str]:
         last = self.body.last_top
         share = 100 if not last else round(100 * self.body.top / last)

@@ -257,10 +257,23 @@ def _after(call: Call, expanded: bool, look: Look) -> list[Line]:
         rows += _noted(
             glyphs.notice, f"not covered by undo: {', '.join(call.uncovered[:4])}", "attention", look
         )
-    if expanded and call.checkpoint_id:
-        after = f", {call.after_id} after" if call.after_id else ""
-        rows.append((Span("  "), *untrusted(f"checkpoint {call.checkpoint_id} before{after}", "muted")))
+    if expanded or (look.facts and call.is_over):
+        rows += _stored(call, look)
     return rows
+
+
+def _stored(call: Call, look: Look) -> list[Line]:
+    """Its checkpoints; in the pager also that nothing changed, and the sandbox it ran in."""
+    facts = []
+    if call.checkpoint_id:
+        after = f", {call.after_id} after" if call.after_id else ""
+        facts.append(f"checkpoint {call.checkpoint_id} before{after}")
+    if look.facts and call.checkpoint_id and not call.changes:
+        facts.append("no files changed")
+    if look.facts and call.sandbox and (call.checkpoint_id or call.tool == "exec_command"):
+        facts.append(f"sandbox {call.sandbox}")
+    text = untrusted(own_words(" · ", look.glyphs).join(facts), "muted")
+    return wrap(text, look.width, first=(Span("  "),), rest=(Span("  "),)) if facts else []
 
 
 def changes_lines(changes: Sequence[FileChange], look: Look, *, partial: bool = False) -> list[Line]:

@@ -18,6 +18,7 @@ class Look:
     now: float = 0.0  # UTC seconds; only running blocks look at it
     low: bool = False  # fewer than 20 rows
     whole: bool = False  # expanded cards show every line they have
+    facts: bool = False  # calls tell their checkpoint and sandbox, as in the pager
     spoken: bool = False  # for a screen reader: words in place of signs
 
     @property
