@@ -84,11 +84,12 @@ def open_source(path: Path, name: str, span: Span | None = None) -> Source:
         what = "a directory" if stat.S_ISDIR(state.st_mode) else "no regular file"
         raise ReadError(f"`{name}` is {what}{hint}")
     with os.fdopen(fd, "rb") as file:
-        _refuse_binary(os.pread(fd, HEAD_BYTES, 0), state.st_size, name)
-        if state.st_size > MAX_BYTES:
-            rows = _streamed(os.fdopen(os.dup(fd), "rb"), span)
+        head = os.pread(fd, HEAD_BYTES, 0)
+        _refuse_binary(head, state.st_size, name)
+        data = file.read(MAX_BYTES + 1) if state.st_size <= MAX_BYTES else b""
+        if max(state.st_size, len(data)) > MAX_BYTES:  # also one that grows while it is read
+            rows = _streamed(_large(fd, head, state.st_size, name), span)
             return Source(rows=rows, size_bytes=state.st_size, encoding="utf-8", total_lines=None)
-        data = file.read()
     encoding, lines = decoded_lines(data)
     is_sound = encoding != "utf-8" or _is_utf8(data)
     note = "" if encoding == "utf-8" else f"encoding {encoding}"
@@ -129,6 +130,18 @@ def _refuse_binary(head: bytes, size: int, name: str) -> None:
     mark, _ = byte_order_mark(head)
     if head.count(0) and not mark:
         raise ReadError(f"`{name}` is binary: {kind_of(head)}, {size:,} bytes; look at it with a program")
+
+
+def _large(fd: int, head: bytes, size: int, name: str) -> BinaryIO:
+    """A file of its own on the same descriptor, behind the byte order mark. Raises `ReadError`."""
+    mark, encoding = byte_order_mark(head)
+    if encoding not in ("", "utf-8"):
+        raise ReadError(
+            f"`{name}` is {encoding}, {size:,} bytes; of more than {MAX_BYTES:,} only utf-8 is read: "
+            "convert it with `iconv`"
+        )
+    os.lseek(fd, len(mark), os.SEEK_SET)
+    return os.fdopen(os.dup(fd), "rb")
 
 
 def _streamed(file: BinaryIO, span: Span | None) -> Iterator[Row]:

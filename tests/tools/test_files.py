@@ -3,6 +3,7 @@
 import base64
 import os
 import re
+import stat
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.tools.room import Room
 from tools.ignoring import Walk
 from tools.image_size import image_size
 from tools.paths import open_resolved, place_of
+from tools.reading import open_source
 from tools.types import CallClass, Grant, OutcomeStatus
 
 PNG = base64.b64decode(
@@ -155,6 +157,32 @@ async def test_a_large_file_is_read_by_range_only(room: Room) -> None:
         file.writelines(b"%07d\n" % number for number in range(1, 4_400_000))
     outcome = await room.call("read_file", path="big.log", start_line=10, end_line=11)
     assert outcome.text == "[big.log · lines 10-11 · 35,199,992 bytes]\n10\t0000010\n11\t0000011"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+async def test_the_mark_of_a_large_file_is_obeyed(room: Room, encoding: str) -> None:
+    room.write("f", ("\ufeff" + "one\n" * 2**23).encode(encoding if encoding == "utf-8" else "utf-16-le"))
+    outcome = await room.call("read_file", path="f", end_line=1)
+    said = "`f` is utf-16-le, 67,108,866 bytes" if encoding == "utf-16" else "\n1\tone"
+    assert said in outcome.text
+
+
+async def test_a_file_that_grows_while_it_is_read_is_not_held(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.write("f", "one\n" * 2**23 + "last\n")
+    size, fstat = 2**20, os.fstat
+
+    def earlier(fd: int) -> os.stat_result:
+        state = list(fstat(fd))
+        state[stat.ST_SIZE] = size
+        return os.stat_result(state)
+
+    with monkeypatch.context() as then:
+        then.setattr("tools.reading.os.fstat", earlier)
+        source = open_source(room.workspace / "f", "f")
+    assert (source.data, source.total_lines) == (None, None)
+    assert [row.text for row in source.rows][-2:] == ["one", "last"]
 
 
 async def test_reading_outside_asks_and_never_reads_the_agents_own_state(room: Room, tmp_path: Path) -> None:
