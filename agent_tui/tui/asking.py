@@ -161,6 +161,10 @@ class Asking:
             self._app.acts.do("prompt_full_view")
         elif name == "cancel":
             self._app.acts.do("cancel")
+        elif name == "edit_outside":
+            text = self._app.outside.edit(self._app.prompt.written)
+            if text is not None and self._app.prompt.is_writing:
+                self._app.prompt.rewrite(text)
         elif name == "edit_patch":
             self._edit_patch()
         elif name in ("lost_diff", "lost_output"):

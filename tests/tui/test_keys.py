@@ -163,6 +163,12 @@ EDITOR = {
     "ctrl+g without an editor says so": Case(
         keys=[b"\x07"], check=shows("no editor: set $VISUAL or $EDITOR")
     ),
+    "ctrl+x ctrl+e without an editor says so": Case(
+        keys=[b"\x18\x05"], check=shows("no editor: set $VISUAL or $EDITOR")
+    ),
+    "alt+down": Case(
+        play=WORKING, keys=[ALT_DOWN], check=sent(commands.EditPending(input_id="i3", text=None))
+    ),
     "ctrl+q": Case(keys=[b"a\x11b"], check=draft("ab")),
     "ctrl+backslash": Case(keys=[b"a\x1cb"], check=draft("ab")),
     "alt and punctuation": Case(keys=[b"a\x1b;b"], check=draft("a;b")),

@@ -133,6 +133,23 @@ async def test_an_edited_command_is_sent_as_text(tmp_path: Path) -> None:
         assert (sent.decision, sent.edited) == (Decision.EDIT, "make publish INDEX=stagi")
 
 
+async def test_an_edited_command_goes_through_the_external_editor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        monkeypatch.setattr(it.app.outside, "edit", lambda text: text.replace("staging", "test"))
+        await it.wait_for_arming()
+        await it.press("e", "ctrl+g")
+        assert "make publish INDEX=test" in it.screen
+        assert not it.engine.sent, "nothing is sent before Enter"
+        await it.press("enter")
+        assert it.engine.sent == [
+            commands.Decide(
+                approval_id="ap1", decision=Decision.EDIT, digest="d1", edited="make publish INDEX=test"
+            )
+        ]
+
+
 async def test_saving_a_rule_shows_it_first_and_is_unarmed_again(tmp_path: Path) -> None:
     async with driven(tmp_path, scenes.asks()) as it:
         await it.wait_for_arming()

@@ -9,7 +9,7 @@ from agent_tui.tui.widgets.text_area import PlainTextArea
 
 
 class LineInput(PlainTextArea):
-    """Enter sends, Ctrl+J breaks the line, Esc leaves."""
+    """Enter sends, Ctrl+J breaks the line, Ctrl+G asks for the external editor, Esc leaves."""
 
     DEFAULT_CSS = "LineInput { width: 1fr; margin: 0 1 0 0; max-height: 6; }"
 
@@ -22,6 +22,9 @@ class LineInput(PlainTextArea):
     class Left(Message):
         """Esc."""
 
+    class Outside(Message):
+        """Ctrl+G."""
+
     def load(self, text: str) -> None:
         """Begin with this text, without undo into the one before."""
         self.load_text(text)
@@ -32,6 +35,10 @@ class LineInput(PlainTextArea):
             event.stop()
             event.prevent_default()
             self.post_message(self.Submitted(self.text) if event.key == "enter" else self.Left())
+        elif event.key == "ctrl+g":
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Outside())
         elif event.key in ("ctrl+j", "shift+enter", "alt+enter"):
             event.stop()
             event.prevent_default()

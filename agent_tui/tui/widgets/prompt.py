@@ -409,5 +409,19 @@ class Prompt(Vertical, can_focus=True):
         message.stop()
         self.dismiss()
 
+    def on_line_input_outside(self, message: LineInput.Outside) -> None:
+        message.stop()
+        if self.form is not None:
+            self.post_message(self.Answered(self.form, forms.Act(name="edit_outside")))  # answers nothing
+
+    @property
+    def written(self) -> str:
+        """What is written inside."""
+        return self._input.text
+
+    def rewrite(self, text: str) -> None:
+        """Another text for what is written inside; Enter sends it, as if it had been typed."""
+        self._input.load(text)
+
     def on_click(self) -> None:
         self.turn_to()
