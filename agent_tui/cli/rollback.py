@@ -225,6 +225,8 @@ def _confirm(arguments: argparse.Namespace) -> None:
     if arguments.yes:
         return
     if not sys.stdin.isatty() or arguments.json:
+        if arguments.redo:
+            raise UsageError("rollback: nobody can be asked here; take the rollback back with `--yes`")
         raise UsageError("rollback: nobody can be asked here; look with `--dry-run`, then give `--yes`")
     print("roll back? [y/N] ", end="", flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):

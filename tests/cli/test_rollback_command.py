@@ -219,6 +219,12 @@ def test_nobody_is_asked_without_a_terminal(program: Program, session: Session) 
     assert (
         ran.err == "agent-tui: rollback: nobody can be asked here; look with `--dry-run`, then give `--yes`\n"
     )
+    assert program.run("rollback", "--yes").code == 0
+    ran = program.run("rollback", "--redo")
+    assert (ran.code, ran.err) == (
+        2,
+        "agent-tui: rollback: nobody can be asked here; take the rollback back with `--yes`\n",
+    )
 
 
 @pytest.mark.parametrize(
