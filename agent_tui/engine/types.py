@@ -165,7 +165,9 @@ END_FACTS: Mapping[EndReason, EndFacts] = {
     EndReason.BUDGET_TOKENS: EndFacts(exit_code=3, sentence="the token limit was reached"),
     EndReason.BUDGET_COST: EndFacts(exit_code=3, sentence="the cost limit was reached"),
     EndReason.COST_UNKNOWN: EndFacts(
-        exit_code=3, sentence="a cost limit is set but the price of the model is unknown"
+        exit_code=3,
+        sentence="a cost limit is set but the price of the model is unknown; "
+        "set its `price_input` and `price_output`",
     ),
     EndReason.CONTEXT_EXHAUSTED: EndFacts(exit_code=3, sentence="the context window is full"),
     EndReason.LOOP_DETECTED: EndFacts(exit_code=3, sentence="the run repeated itself without progress"),
@@ -180,6 +182,26 @@ END_FACTS: Mapping[EndReason, EndFacts] = {
     EndReason.STATE_UNWRITABLE: EndFacts(exit_code=5, sentence="the session store could not be written"),
     EndReason.INTERNAL_ERROR: EndFacts(exit_code=1, sentence="an internal error ended the run"),
 }
+
+
+_END_WORDS = {
+    "completed": "done",
+    "completed_unverified": "done",
+    "interrupted": "interrupted",
+    "cancelled": "interrupted",
+    "running": "crashed",
+    "crashed": "crashed",
+    "waiting": "waiting",
+    "loop_detected": "no progress",
+    "context_exhausted": "limit",
+    "cost_unknown": "limit",
+    "": "",
+}
+
+
+def end_word(reason: str) -> str:
+    """One word for a list of sessions; `reason` as stored, an `EndReason`, `running` or `waiting`."""
+    return _END_WORDS.get(reason, "limit" if reason.startswith("budget_") else "failed")
 
 
 class Decision(StrEnum):

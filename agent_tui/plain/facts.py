@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agent_tui.engine.types import end_word
 from agent_tui.plain.wording import count
 from agent_tui.safe_text import one_line, visible
 
@@ -117,7 +118,7 @@ def session(found: Mapping[str, Any], here: str) -> str:
     elif found.get("live"):
         facts.append("open in another terminal")
     elif found.get("ended"):
-        facts.append(one_line(str(found["ended"])))
+        facts.append(end_word(str(found["ended"])))
     return f"{one_line(str(found.get('id')))}: {', '.join(facts)}"
 
 

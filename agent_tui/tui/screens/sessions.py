@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from textual import events
 
 from agent_tui.engine.commands import Set, Subject
+from agent_tui.engine.types import end_word
 from agent_tui.safe_text import one_line
 from agent_tui.tui import words
 from agent_tui.tui.glyphs import own_words
@@ -20,19 +21,6 @@ if TYPE_CHECKING:
 
 Entry = Mapping[str, Any]
 
-_ENDED = {
-    "completed": "done",
-    "completed_unverified": "done",
-    "interrupted": "interrupted",
-    "cancelled": "interrupted",
-    "running": "crashed",
-    "crashed": "crashed",
-    "waiting": "waiting",
-    "loop_detected": "no progress",
-    "context_exhausted": "limit",
-    "cost_unknown": "limit",
-    "": "",
-}
 ELSEWHERE = "open in another terminal"
 SORTS = ("newest", "oldest", "title", "messages")
 _FILES, _MESSAGES = 7, 10  # columns
@@ -57,7 +45,7 @@ def ended_words(item: Entry, own: str) -> str:
     reason = str(item.get("ended") or "")
     if item.get("live"):
         return "waiting" if reason == "waiting" else ELSEWHERE
-    return _ENDED.get(reason, "limit" if reason.startswith("budget_") else "failed")
+    return end_word(reason)
 
 
 class SessionsView(ListView[Entry]):
