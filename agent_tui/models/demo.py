@@ -173,7 +173,7 @@ def _closing(tried: dict[str, _Tried]) -> Step:
     else:
         checked = f"Not checked, since the tests did not run: {_first_line(retest.result.text)}"
         end = "Changed, but not checked."
-    undo = "To take it all back, use `/rollback`."
+    undo = "To take it all back, use `/rollback` and go to before your message."
     return Step(text=f"{end}\n\n- {changed}\n- {checked}\n\n{undo}")
 
 
