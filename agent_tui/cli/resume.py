@@ -10,7 +10,8 @@ NEWEST = "newest"  # as in `agent_tui.bootstrap`, which is imported later
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What only `resume` takes."""
-    parser.add_argument("id", nargs="?", metavar="ID", help="a session; the start of an id is enough")
+    which = "a session; the start of an id is enough; default: as with --last"
+    parser.add_argument("id", nargs="?", metavar="ID", help=which)
     parser.add_argument("--last", action="store_true", help="the newest session of this workspace")
     parser.add_argument("--fork", action="store_true", help="continue a copy")
 
