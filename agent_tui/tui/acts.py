@@ -72,6 +72,8 @@ class Acts:
         app = self._app
         text = app.editor.draft
         if not text.strip():
+            if app.session.open_questions:
+                return  # the prompt has its own keys, so that no Enter typed ahead goes on past it
             if app.session.paused or app.session.retry is not None:
                 app.link.send(commands.Continue())
             elif offered := app.offering.take():

@@ -318,6 +318,9 @@ class Feed:
         self.calls.ended(body)
         self._cut |= body.outcome.status in (OutcomeStatus.INTERRUPTED, OutcomeStatus.OUTCOME_UNKNOWN)
         self.state.changed_paths.update((change.path, None) for change in body.changes)
+        for asked in tuple(self.state.open_questions):
+            if isinstance(asked.event, events.LostResultAsked) and asked.event.call_id == body.call_id:
+                self.settled(asked.id)  # by going on, which keeps what it did
 
     def _checkpoint(self, body: events.CheckpointTaken) -> None:
         cause = body.checkpoint.cause

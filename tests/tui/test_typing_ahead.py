@@ -6,11 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agent_tui.engine import commands, events
+from agent_tui.engine.types import TaskStatus
 from agent_tui.tui.screens.checkpoints import CheckpointsView
 from agent_tui.tui.screens.rollback import PreviewView
 from tests.tui import gallery
 from tests.tui.driving import Driven, driven
 from tests.waiting import WAIT_S
+from tools.types import Outcome, OutcomeStatus
 
 
 def listed(it: Driven) -> CheckpointsView:
@@ -99,3 +101,31 @@ async def test_a_key_that_is_held_down_deletes_no_session(tmp_path: Path) -> Non
         assert "x again" in it.screen
         await it.press("x")
         assert len(removed(it)) == 1
+
+
+async def test_enter_does_not_go_on_past_an_open_question_but_after_it(tmp_path: Path) -> None:
+    async with driven(tmp_path) as it:
+        it.engine.emit(*gallery.lost())
+        it.engine.emit(events.TaskChanged(task_id="k1", status=TaskStatus.PAUSED))
+        await it.until("result lost")
+        await it.press("enter", "enter")
+        assert it.engine.sent_of(commands.Continue) == []
+        await it.act("arm")
+        await it.press("x")
+        assert len(it.engine.sent_of(commands.Settle)) == 1
+        await it.press("enter")
+        assert len(it.engine.sent_of(commands.Continue)) == 1
+
+
+async def test_a_lost_result_that_a_run_settles_is_asked_no_more(tmp_path: Path) -> None:
+    async with driven(tmp_path) as it:
+        it.engine.emit(*gallery.lost())
+        await it.until("result lost")
+        outcome = Outcome(status=OutcomeStatus.OUTCOME_UNKNOWN, text="Outcome unknown")
+        it.engine.emit(
+            events.CallEnded(
+                call_id="c1", tool="exec_command", outcome=outcome, changes=(), external=(), duration_s=0.0
+            )
+        )
+        await it.settle()
+        assert "result lost" not in it.screen
