@@ -112,7 +112,8 @@ class Checkpointer(Protocol):
         """Somebody waits for what runs in the background: give way to nothing any more."""
 
     async def take(self, cause: Cause) -> Checkpoint:
-        """Record the state now; attributes what changed since the one before. At most 10 s."""
+        """Record the state now; attributes what changed since the one before. At most 10 s. On disk when it
+        returns; one after a call is at the latest before the next one returns, and when `close` does."""
 
     async def changes_since(self, checkpoint_id: str) -> tuple[FileChange, ...]:
         """What differs between that checkpoint and the workspace now."""
