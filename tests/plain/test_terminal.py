@@ -11,6 +11,7 @@ from tests.e2e.project import call
 from tests.model_server.fixture import ModelServer
 from tests.program import Program, command, model_flags
 from tests.tui.emulated import Tty
+from tests.waiting import until
 
 
 class Terminal:
@@ -146,6 +147,7 @@ def test_a_model_chosen_while_one_answers_is_asked_next(model_server: ModelServe
     model_server.script([first, {"text": "Seen."}])
     line = begin()
     line.type("look", "you>")
+    until(lambda: model_server.requests)  # what is under way is left alone
     line.type("/model compatible/other", "Model: compatible/other.")
     line.type("/rename a good name", "Title: a good name.")
     model_server.release("held")
