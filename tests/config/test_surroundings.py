@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.surroundings import git_branch, workspace_files
+from agent_tui.config.trust import TrustStore, survey
+from agent_tui.engine.types import Config
+from agent_tui.surroundings import git_branch, nested_instructions, workspace_files
+from context.instructions import candidates
 
 
 def git(folder: Path, *argv: str) -> None:
@@ -85,3 +88,15 @@ def test_an_index_that_cannot_be_read_says_nothing_of_the_files(repository: Path
     (repository / ".git/index").unlink()
     os.mkfifo(repository / ".git/index")
     assert workspace_files(repository)["a.py"] == ""
+
+
+def test_instructions_beside_a_file_are_none_where_those_of_the_project_were_refused(tmp_path: Path) -> None:
+    root, state = tmp_path / "w", tmp_path / "state"
+    (root / "pkg").mkdir(parents=True)
+    (root / "AGENTS.md").write_text("of the project\n")
+    (root / "pkg" / "AGENTS.md").write_text("of the package\n")
+    config = Config(workspace=root, state_dir=state, config_dir=tmp_path / "config", model=None)
+    assert nested_instructions(config, ["pkg/new.py"]) == [("pkg/AGENTS.md", "of the package\n")]
+    assert nested_instructions(config, ["new.py"]) == []
+    TrustStore(state, root).refuse(survey(root, instructions=candidates(root)))
+    assert nested_instructions(config, ["pkg/new.py"]) == []
