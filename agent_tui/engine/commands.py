@@ -152,7 +152,9 @@ class Subject(StrEnum):
     WATCH = "watch"  # object of another session: events, as `TRANSCRIPT`, and read; args id, read
     CONTEXT = "context"  # object: part → tokens
     COST = "cost"  # object: turn, run, session, models → name → requests, tokens of each kind, cost_usd
-    GRANTS = "grants"  # list of objects id, scope, rule; with args remove=ID removes it
+    # List of objects id, scope, rule; with args remove=ID removes it, with ended_by=CHECKPOINT those that a
+    # rollback of the conversation to it ends.
+    GRANTS = "grants"
     # List of objects id, command, state, started_at, ended_at, stopping_at, call_id, tail, exit_code, signal,
     # ref, size_bytes, cwd, sandbox.
     TERMINALS = "terminals"

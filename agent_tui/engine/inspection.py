@@ -12,6 +12,7 @@ from agent_tui.engine.events import GrantRemoved
 from agent_tui.engine.framing import request_of, view_of, window_of
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.settings import OF_GATE
+from agent_tui.engine.undo import checkpoint_of, grants_ended
 from agent_tui.errors import AgentError
 from checkpoints.records import RecordsError
 from checkpoints.types import Checkpoint, CheckpointError, Phase
@@ -159,7 +160,11 @@ async def _grants(scope: Scope, args: Mapping[str, str]) -> list[Mapping[str, An
         if not scope.ports.gate.revoke(remove):
             raise InspectionError(f"there is no grant `{remove}`")
         await scope.session.commit(GrantRemoved(grant_id=remove, reason="taken back by you"))
-    return list(scope.ports.gate.grants())
+    found = list(scope.ports.gate.grants())
+    if "ended_by" not in args:
+        return found
+    ended = grants_ended(scope.session, await checkpoint_of(scope, args["ended_by"]))
+    return [each for each in found if each["id"] in ended]
 
 
 def _output_file(scope: Scope, ref: str) -> Path:

@@ -5,6 +5,7 @@ the checkpoint taken before the rollback still tells.
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import takewhile
 from typing import assert_never
 
@@ -13,6 +14,7 @@ from agent_tui.engine.commands import Rollback
 from agent_tui.engine.events import GrantRemoved, RolledBack
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Part, Session
+from agent_tui.errors import AgentError
 from checkpoints.types import Cause, Checkpoint, CheckpointError, Phase, RollbackResult
 from context.items import CompactionItem, Item, NoticeItem, ResponseItem, RollbackItem, UserItem
 from context.units import visibility_of
@@ -26,7 +28,7 @@ async def roll_back(scope: Scope, asked: Rollback, cause: str) -> str:
         return "a terminal is live and may write; stop it first (`/stop`)"
     files: RollbackResult | None = None
     try:
-        target = await _checkpoint(scope, asked.checkpoint_id)
+        target = await checkpoint_of(scope, asked.checkpoint_id)
         if asked.mode != "conversation":
             if (
                 asked.default_choice == "abort"
@@ -42,7 +44,12 @@ async def roll_back(scope: Scope, asked: Rollback, cause: str) -> str:
             )
     except CheckpointError as error:
         return str(error)
-    await session.commit(*rollback_parts(session, asked, target, files), cause=cause)
+    parts = rollback_parts(session, asked, target, files)
+    await session.commit(*parts, cause=cause)
+    for part in parts:
+        if isinstance(part, GrantRemoved):
+            with suppress(AgentError):  # of the file of saved rules, none of which is meant
+                scope.ports.gate.revoke(part.grant_id)
     return ""
 
 
@@ -83,8 +90,9 @@ def redo_parts(session: Session, last: RolledBack, files: RollbackResult | None)
     return [*parts, body]
 
 
-async def _checkpoint(scope: Scope, checkpoint_id: str) -> Checkpoint:
-    """The checkpoint by id, or the newest one that a turn of this session began with."""
+async def checkpoint_of(scope: Scope, checkpoint_id: str) -> Checkpoint:
+    """The checkpoint by id, or the newest one that a turn of this session began with; raises
+    CheckpointError."""
     taken = await scope.ports.checkpointer.list()
     for one in taken:
         if checkpoint_id == one.id:
@@ -111,13 +119,22 @@ def rollback_parts(
             parts.append(RollbackItem(id=session.item_id("b", ahead=ahead), hidden=(), undone=back.id))
         parts += inbox.returns(session, "rolled back")
         parts += [
-            GrantRemoved(grant_id=grant[0].approval_id, reason="given after the point of the rollback")
-            for grant in session.fold.grants
-            if _step_of_call(grant[0].call_id) >= max(1, target.cause.step)
+            GrantRemoved(grant_id=grant_id, reason="given after the point of the rollback")
+            for grant_id in grants_ended(session, target)
         ]
     return [
         *parts,
         RolledBack(checkpoint_id=target.id, mode=asked.mode, files=files, item_id=item_id, draft=draft),
+    ]
+
+
+def grants_ended(session: Session, target: Checkpoint) -> list[str]:
+    """Ids of the grants of this session that were given after that point: a rollback of the conversation
+    ends them."""
+    return [
+        asked.approval_id
+        for asked, _ in session.fold.grants
+        if _step_of_call(asked.call_id) >= max(1, target.cause.step)
     ]
 
 

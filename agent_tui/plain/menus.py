@@ -11,7 +11,7 @@ from agent_tui.engine.events import InputAccepted, InputDelivered
 from agent_tui.errors import UsageError
 from agent_tui.plain import facts
 from agent_tui.plain.standing import Standing
-from agent_tui.plain.wording import Narrator
+from agent_tui.plain.wording import Narrator, count
 from agent_tui.safe_text import one_line
 from context.items import Image
 
@@ -135,6 +135,11 @@ class Menus:
         if data is None:
             return
         self._terms.say(f"Rollback to before {one_line(target, strict=True)}:", *facts.plan(data))
+        ended = await self._terms.facts(Subject.GRANTS, ended_by=target)
+        if ended and wanted != "files":
+            verb = "ends" if len(ended) == 1 else "end"
+            ends = f"{count(len(ended), 'grant')} {verb}"
+            self._terms.say(f"With the conversation, {ends}: what was allowed for the session asks again.")
         modes: list[Mode] = [mode for mode in _MODES if wanted in ("", mode)]
         at = await self._chosen([_MODES[mode] for mode in modes], "roll back")
         if at is None:

@@ -155,6 +155,28 @@ def test_the_picker_lists_what_can_be_used_and_uses_it(program: Program, model_s
     assert 'model = "compatible/second"' in (program.home / ".config/agent-tui/config.toml").read_text()
 
 
+def test_a_rollback_ends_what_was_allowed_since(program: Program, model_server: ModelServer) -> None:
+    touch = call("exec_command", cmd="touch made")
+    model_server.script([{"calls": [touch]}, {"text": "Made."}, {"calls": [touch]}, {"text": "Again."}])
+    with start(program, model_server, "-a", "untrusted") as screen:
+        screen.shows("ready")
+        screen.say("make it")
+        screen.shows("s  this session")
+        screen.type("s")
+        screen.shows("Made.", "● done", "ready")
+        screen.say("/rollback")
+        screen.shows("checkpoints · this workspace", "make it")
+        screen.type("g\r")
+        screen.shows("1 grant ends; nothing is deleted", "Enter roll back")
+        screen.type("\r")
+        screen.shows("↶ rolled back", "› make it")
+        screen.type("\r")
+        screen.shows("waiting for you · 1 approval", "y  once")
+        screen.type("y")
+        screen.shows("Again.", "● done", "ready")
+        screen.leave()
+
+
 def test_a_model_chosen_while_one_answers_is_asked_next_and_a_new_name_holds_at_once(
     program: Program, model_server: ModelServer
 ) -> None:

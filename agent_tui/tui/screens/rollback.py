@@ -12,7 +12,7 @@ from agent_tui.safe_text import one_line
 from agent_tui.tui import words
 from agent_tui.tui.link import RefusedError
 from agent_tui.tui.screens.view import View
-from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, width_of, with_right
+from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, width_of, with_right, wrap
 from agent_tui.tui.transcript.look import Look
 from checkpoints.types import Author, Conflict, Operation, RollbackPlan
 from context.codec import decode
@@ -48,6 +48,7 @@ class PreviewView(View):
         self._paths = paths
         self._plan: RollbackPlan | None = None
         self._failure = ""
+        self._grants = 0  # that end with a rollback of the conversation
         self._taken_at = 0.0  # when the target was taken, UTC seconds; 0: not known
         self._stopping: Timer | None = None  # terminals were asked to end, and the rollback waits
         self._choices: dict[str, str] = {}
@@ -91,6 +92,9 @@ class PreviewView(View):
             taken = await self.agent.link.ask(Subject.CHECKPOINTS)
             times = (each["created_at"] for each in taken if each["id"] == self._plan.target)
             self._taken_at = next(times, 0.0)
+            if not self._redo_at:
+                ended = await self.agent.link.ask(Subject.GRANTS, ended_by=self._plan.target)
+                self._grants = len(ended)
         except RefusedError as error:
             self._failure = str(error)
         self.disarm()
@@ -119,7 +123,9 @@ class PreviewView(View):
             rows += _operations(self._plan.operations, look)
             rows += _stays(self._plan, look)
         if self._mode != "files":
-            rows.append((Span("  conversation   ", "muted"), Span(self._conversation())))
+            lead = Span("  conversation   ", "muted")
+            rest = (Span(" " * len(lead.text)),)
+            rows += wrap([Span(self._conversation())], look.width, first=(lead,), rest=rest)
         return rows or [(Span("  Nothing would change", "muted"),)]
 
     def _conversation(self) -> str:
@@ -127,7 +133,9 @@ class PreviewView(View):
             return "what the rollback hid comes back"
         hidden = self.agent.feed.items_after(self._target, self.agent.transcript.blocks)
         what = f"{words.count(hidden, 'item')} hidden" if hidden else "what came after this point is hidden"
-        return f"{what}; nothing is deleted"
+        verb = "ends" if self._grants == 1 else "end"
+        ends = f", {words.count(self._grants, 'grant')} {verb}" if self._grants else ""
+        return f"{what}{ends}; nothing is deleted"
 
     def _conflicts(self, conflicts: Sequence[Conflict], look: Look) -> list[Line]:
         if not conflicts:
