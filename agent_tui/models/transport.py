@@ -9,6 +9,7 @@ of every event has to be made (0.4 s on a first Responses call).
 import asyncio
 import gc
 import importlib
+import os
 import sys
 import threading
 import time
@@ -28,6 +29,7 @@ from agent_tui.models.route import is_loopback
 Sdk = Literal["openai", "anthropic"]
 
 CONNECT_TIMEOUT_S = 15.0
+MAX_CAUSES = 10  # of an error, which may be its own cause
 MAX_REFUSAL_BYTES = 256 * 1024  # what is read of the body of an error
 NO_KEY = "none"  # the SDKs insist on a key; servers on loopback do not look at it
 _IMPORTING = threading.Lock()
@@ -283,7 +285,7 @@ class Transport:
 
     def _unreachable(self, error: Exception) -> ModelError:
         where = self._endpoint.base_url or "the provider"
-        cause = str(error.__cause__ or error) or type(error.__cause__).__name__
+        cause = _of_system(error) or str(error.__cause__ or error) or type(error.__cause__).__name__
         what_to_do = "does the server run, and is the address (`--base-url`) right?"
         message = one_line(f"cannot connect to `{where}`: {cause}; {what_to_do}", self._secrets)
         return ModelError(kind=ErrorKind.CONNECTION, message=message)
@@ -297,3 +299,14 @@ class Transport:
         made, self._made = self._made, None
         if made is not None and made.done() and made.exception() is None:
             await made.result().close()
+
+
+def _of_system(error: BaseException) -> str:
+    """What the system says at the root of an error, such as `Connection refused`; '' for nothing."""
+    said = ""
+    at: BaseException | None = error
+    for _ in range(MAX_CAUSES):
+        if (type(at) is OSError or isinstance(at, ConnectionError)) and at.errno:
+            said = os.strerror(at.errno)  # the text of the error itself is of the event loop
+        at = at and (at.__cause__ or at.__context__)
+    return said

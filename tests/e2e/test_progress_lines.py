@@ -55,7 +55,10 @@ def test_a_refused_key_and_a_silent_address_say_what_to_look_at(
     ran = program.run(
         "exec", "-m", "compatible/x", "--base-url", "http://127.0.0.1:9/v1", "--timeout", "60", "go"
     )
-    assert "does the server run, and is the address (`--base-url`) right?" in ran.err
+    assert (
+        "cannot connect to `http://127.0.0.1:9/v1`: Connection refused; "
+        "does the server run, and is the address (`--base-url`) right?"
+    ) in ran.err
 
 
 def test_a_failure_that_repeats_is_told_once(tmp_path: Path, model_server: ModelServer) -> None:
