@@ -9,6 +9,7 @@ from agent_tui.tui import slash, words
 from agent_tui.tui.transcript import render
 from agent_tui.tui.transcript.blocks import Block, Card, Notice, Reasoning
 from agent_tui.tui.transcript.lines import plain
+from agent_tui.tui.widgets.arming import Arming
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
@@ -24,6 +25,9 @@ class Acts:
         self._escaped_at = -10.0
         self._cancelled_at = -10.0
         self._interrupted_at = -10.0
+        self._enters = Arming(
+            -10.0
+        )  # in an empty editor; a key that is held down goes on with nothing
         self.table: dict[str, Callable[[], None]] = {
             "typed": self._app.typed,
             "send": self._send,
@@ -72,7 +76,10 @@ class Acts:
         app = self._app
         text = app.editor.draft
         if not text.strip():
-            if app.session.open_questions:
+            now = app.clock.steady()
+            stands_alone = self._enters.is_armed(now, draft=False)
+            self._enters.key(now)
+            if app.session.open_questions or not stands_alone:
                 return  # the prompt has its own keys, so that no Enter typed ahead goes on past it
             if app.session.paused or app.session.retry is not None:
                 app.link.send(commands.Continue())

@@ -129,3 +129,15 @@ async def test_a_lost_result_that_a_run_settles_is_asked_no_more(tmp_path: Path)
         )
         await it.settle()
         assert "result lost" not in it.screen
+
+
+async def test_a_key_that_is_held_down_goes_on_with_no_paused_session(tmp_path: Path) -> None:
+    async with driven(tmp_path) as it:
+        await it.press("enter")
+        it.engine.emit(events.TaskChanged(task_id="k1", status=TaskStatus.PAUSED))
+        await it.until("Enter continue")
+        await it.press("enter", "enter")
+        assert it.engine.sent_of(commands.Continue) == []
+        it.clock.at += 0.6
+        await it.press("enter")
+        assert len(it.engine.sent_of(commands.Continue)) == 1
