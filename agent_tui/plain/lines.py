@@ -57,10 +57,23 @@ class TerminalLines:
     def __init__(self, history: Path | None) -> None:
         from prompt_toolkit import PromptSession
         from prompt_toolkit.history import FileHistory, InMemoryHistory
+        from prompt_toolkit.shortcuts import CompleteStyle
+
+        from agent_tui.plain.mentions import Mentions
 
         kept = InMemoryHistory() if history is None else FileHistory(str(history))
-        self._session: PromptSession[str] = PromptSession(history=kept)
+        self._mentions = Mentions()
+        self._session: PromptSession[str] = PromptSession(
+            history=kept,
+            completer=self._mentions,
+            complete_while_typing=False,
+            complete_style=CompleteStyle.READLINE_LIKE,
+        )
         self.ended = False
+
+    def mention(self, paths: list[str]) -> None:
+        """Paths that Tab completes behind an `@`."""
+        self._mentions.paths = paths
 
     async def read(self, prompt: str, draft: str = "") -> str | None:
         """See LineSource."""

@@ -99,6 +99,7 @@ def _help(_: str) -> Parsed:
     lines += [
         "",
         "!COMMAND runs a command, !!COMMAND keeps it from the model.",
+        "@ and Tab name a file.",
         "A line typed while work runs is a steer, /queue TEXT waits for the next turn.",
         "An empty line goes on with a paused run. Ctrl+C interrupts, twice leaves; Ctrl+D leaves.",
     ]

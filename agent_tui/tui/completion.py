@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_tui.engine.commands import Subject
+from agent_tui.mention import best, mentioned, parted
 from agent_tui.safe_text import one_line
 from agent_tui.tui import slash
 from agent_tui.tui.link import RefusedError
-from agent_tui.tui.mention import best, mentioned, parted
 from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, width_of, with_right
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
 """Line mode on a real terminal, over the real engine: what is typed, asked, taken back and gone on with."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from tests.e2e.project import call
 from tests.model_server.fixture import ModelServer
 from tests.program import Program, command, model_flags
 from tests.tui.emulated import Tty
-from tests.waiting import until
+from tests.waiting import WAIT_S, until
 
 
 class Terminal:
@@ -153,3 +154,17 @@ def test_a_model_chosen_while_one_answers_is_asked_next(model_server: ModelServe
     model_server.release("held")
     line.says("Done:")
     assert [request.json["model"] for request in model_server.requests] == ["scripted", "other"]
+
+
+def test_tab_completes_a_file_behind_an_at_sign(model_server: ModelServer, begin: Any) -> None:
+    model_server.script([{"text": "Seen."}])
+    line = begin()
+    line.tty.send("look at @test_")
+    end = time.monotonic() + WAIT_S
+    while "@test_calc.py" not in line.tty.text:  # the list of files may still be on its way
+        assert time.monotonic() < end, line.tty.text
+        line.tty.send("\t")
+        line.tty.settle()
+    line.tty.send("\r")
+    line.says("Done:")
+    assert b"look at @test_calc.py" in model_server.requests[0].body

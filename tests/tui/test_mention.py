@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.engine import commands, events
-from agent_tui.tui.mention import SHOWN, best, mentioned
+from agent_tui.mention import SHOWN, best, mentioned
 from tests.tui.driving import driven
 from tests.tui.fake_engine import Play
 
