@@ -25,9 +25,7 @@ class Acts:
         self._escaped_at = -10.0
         self._cancelled_at = -10.0
         self._interrupted_at = -10.0
-        self._enters = Arming(
-            -10.0
-        )  # in an empty editor; a key that is held down goes on with nothing
+        self._enters = Arming(-10.0)  # in an empty editor; a key that is held down goes on with nothing
         self.table: dict[str, Callable[[], None]] = {
             "typed": self._app.typed,
             "send": self._send,
