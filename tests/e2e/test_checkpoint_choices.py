@@ -80,7 +80,7 @@ def test_in_the_interface(program: Program, model_server: ModelServer) -> None:
         screen.type("\x1b[B")
         screen.shows("> ! take.txt")
         screen.type(" ")
-        screen.shows("> ! take.txt", "take checkpoint\n")
+        screen.shows("> ! take.txt", "take checkpoint\n", "Enter roll back")
         screen.type("\r")
         screen.shows("rolled back · files and conversation", "change everything")
         check(program.workspace)
