@@ -58,9 +58,12 @@ class Terminal:
         """Read to the end; the exit code."""
         while self._take():
             pass
-        _, status = os.waitpid(self._pid, 0)
+        end = time.monotonic() + WAIT_S
+        while not (ended := os.waitpid(self._pid, os.WNOHANG))[0]:
+            assert time.monotonic() < end, f"the program did not end; seen:\n{self.seen}"
+            time.sleep(0.01)
         self._pid = 0
-        return os.waitstatus_to_exitcode(status)
+        return os.waitstatus_to_exitcode(ended[1])
 
     def terminate(self) -> int:
         """SIGTERM from outside; the exit code."""

@@ -40,5 +40,5 @@ def test_line_mode_asks_and_goes_on(program: Program, model_server: ModelServer)
         terminal.type("1\r")
         terminal.expect("all there")
         terminal.expect("you>")
-        terminal.type("\x04")
+        terminal.type("/quit\r")
         assert terminal.end() == 0

@@ -35,7 +35,7 @@ def test_line_mode_says_that_a_run_is_paused_and_goes_on(program: Program, model
         terminal.expect("answer 1 to")
         terminal.type("\x03")  # allows nothing
         terminal.expect("Paused: 2 calls not run. An empty line goes on.")
-        terminal.type("\x04")
+        terminal.type("/quit\r")
         assert terminal.end() == 0
     with Terminal(program, "resume", "--last", *flags) as terminal:
         terminal.expect("Paused: an empty line goes on.")
@@ -43,5 +43,5 @@ def test_line_mode_says_that_a_run_is_paused_and_goes_on(program: Program, model
         terminal.type("\r")
         terminal.expect("I see")
         terminal.expect("you>")
-        terminal.type("\x04")
+        terminal.type("/quit\r")
         assert terminal.end() == 0
