@@ -59,11 +59,13 @@ class TerminalLines:
         from prompt_toolkit.history import FileHistory, InMemoryHistory
         from prompt_toolkit.shortcuts import CompleteStyle
 
+        from agent_tui.plain.keyboard import Keyboard
         from agent_tui.plain.mentions import Mentions
 
         kept = InMemoryHistory() if history is None else FileHistory(str(history))
         self._mentions = Mentions()
         self._session: PromptSession[str] = PromptSession(
+            input=Keyboard(sys.stdin),
             history=kept,
             completer=self._mentions,
             complete_while_typing=False,

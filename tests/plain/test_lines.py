@@ -1,3 +1,4 @@
+import asyncio
 import os
 import pty
 import subprocess
@@ -6,9 +7,10 @@ import termios
 import tty
 
 import pytest
+from prompt_toolkit.application import in_terminal
 
-from agent_tui.plain.lines import StreamLines, keys_kept
-from tests.waiting import WAIT_S
+from agent_tui.plain.lines import StreamLines, TerminalLines, keys_kept
+from tests.waiting import WAIT_S, until
 
 
 def test_a_key_typed_before_the_prompt_reads_is_still_that_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,6 +25,26 @@ def test_a_key_typed_before_the_prompt_reads_is_still_that_key(monkeypatch: pyte
             assert os.read(terminal, 8) == b"\x04"
             termios.tcsetattr(terminal, termios.TCSANOW, prompt)
         assert termios.tcgetattr(terminal) == before
+    os.close(keyboard)
+
+
+async def test_a_key_typed_while_something_is_printed_above_the_prompt_is_still_that_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The editor gives the terminal back meanwhile, which then would gather lines."""
+    keyboard, terminal = pty.openpty()
+    with os.fdopen(terminal) as stdin, monkeypatch.context() as patch:
+        patch.setattr("sys.stdin", stdin)
+        with keys_kept():
+            lines = TerminalLines(None)
+            line = asyncio.create_task(lines.read("> "))
+            # until the editor has the terminal
+            await asyncio.to_thread(until, lambda: not termios.tcgetattr(terminal)[3] & termios.ECHO)
+            async with asyncio.timeout(WAIT_S):
+                async with in_terminal():
+                    os.write(keyboard, b"\x04")
+                assert await line is None
+            assert lines.ended
     os.close(keyboard)
 
 
