@@ -160,6 +160,7 @@ class Catalog:
         before it is stored: should it be lost then, no other checkpoint ever goes by its number.
         """
         shown = replace(row, changes=row.changes[:SHOWN_CHANGES], change_count=len(row.changes))
+        kept = self._kept.pop(row.session, None)  # for one try: should it fail, its number is nobody's
         try:
             with self._connection as connection:
                 connection.execute("BEGIN IMMEDIATE")
@@ -167,7 +168,7 @@ class Catalog:
                     "SELECT max(seq) FROM checkpoints WHERE session = ?", (row.session,)
                 ).fetchone()
                 taken = max(int(last or 0), int(self._meta(f"last:{row.session}") or 0))
-                is_kept = row.cause.phase is Phase.AFTER_CALL and taken == self._kept.get(row.session)
+                is_kept = row.cause.phase is Phase.AFTER_CALL and taken == kept
                 seq = taken if is_kept else taken + 1
                 connection.execute(
                     "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, "
@@ -184,8 +185,6 @@ class Catalog:
             raise CheckpointError(f"checkpoint list `{self.path}` cannot be written: {error}") from error
         if row.cause.phase is Phase.BEFORE_CALL:
             self._kept[row.session] = seq + 1
-        else:
-            self._kept.pop(row.session, None)
         return replace(row, seq=seq)
 
     def update(self, row: Row) -> None:

@@ -207,8 +207,9 @@ async def test_closing_waits_until_it_is_on_disk(root: Path, state_dir: Path) ->
     await again.close()
 
 
+@pytest.mark.parametrize("following_cause", [BEFORE_NEXT, AFTER], ids=lambda cause: cause.phase.value)
 async def test_one_that_cannot_be_kept_is_said_and_the_next_holds_all(
-    root: Path, state_dir: Path, monkeypatch: pytest.MonkeyPatch
+    root: Path, state_dir: Path, monkeypatch: pytest.MonkeyPatch, following_cause: Cause
 ) -> None:
     checkpointer = opened(root, state_dir)
     start = await called(checkpointer, root)
@@ -223,7 +224,7 @@ async def test_one_that_cannot_be_kept_is_said_and_the_next_holds_all(
     assert lost.id not in listed and start in listed
     assert "after a call could not be kept" in checkpointer.health().detail
     assert "No space left on device" in checkpointer.health().detail
-    following = await checkpointer.take(BEFORE_NEXT)
+    following = await checkpointer.take(following_cause)
     assert following.id != lost.id
     assert [change.path for change in following.changes] == ["a"]
     (root / "a").write_text("3\n")
