@@ -633,7 +633,21 @@ async def test_a_replacement_everywhere_has_bounds_and_keeps_each_line_end(room:
     assert "stands in more than 100,000 places" in told
     room.write("grows", "a" * 100_000)
     told = (await room.call("apply_patch", path="grows", old="a", new="b" * 100_000, all=True)).text
-    assert "`grows` would have about 10,000,300,000 bytes, at most 33,554,432 can be edited" in told
+    assert "`grows` would have about 10,000,000,000 bytes, at most 33,554,432 can be edited" in told
+
+
+async def test_what_a_replacement_takes_out_leaves_room_for_what_it_puts_in(room: Room) -> None:
+    file = room.write("f", f"{'a' * 299}\n" * 100_000)
+    outcome = await room.call("apply_patch", path="f", old="a" * 299, new="b" * 298, all=True)
+    assert outcome.status is OutcomeStatus.SUCCEEDED, outcome.text
+    assert file.stat().st_size == 299 * 100_000
+
+
+async def test_line_ends_of_the_last_line_are_those_before_it(room: Room) -> None:
+    file = room.write("f", b"one\r\n" + b"a " * 90_000)
+    outcome = await room.call("apply_patch", path="f", old="a", new="x\ny", all=True)
+    assert outcome.status is OutcomeStatus.SUCCEEDED, outcome.text
+    assert file.read_bytes() == b"one\r\n" + b"x\r\ny " * 90_000
 
 
 async def test_one_patch_takes_no_more_than_so_much_apart(room: Room) -> None:

@@ -30,13 +30,14 @@ def replace_text(file: TextFile, old: str, new: str, path: str, *, every: bool) 
             f"{', '.join(map(str, numbers))}; give more of the text around it, or set `all`"
         )
     lines = [_encoded(file, line, path) for line in new.replace("\r\n", "\n").split("\n")]
-    size = len(body) + len(spans) * (sum(map(len, lines)) + len(lines) * 2 * file.width)
+    added = len(spans) * (sum(map(len, lines)) + (len(lines) - 1) * 2 * file.width)
+    size = len(body) + added - sum(stop - start for start, stop in spans)
     if size > MAX_BYTES:
         raise PatchError(f"`{path}` would have about {size:,} bytes, at most {MAX_BYTES:,} can be edited")
     joined = {end: end.join(lines) for end in (file.feed, file.turn + file.feed)}
     pieces, at, ends = [file.mark], 0, _Ends(file, body)
     for start, stop in spans:
-        pieces += [body[at:start], joined[ends.at(start, stop)] if len(lines) > 1 else lines[0]]
+        pieces += [body[at:start], joined[ends.at(start)] if len(lines) > 1 else lines[0]]
         at = stop
     return b"".join([*pieces, body[at:]])
 
@@ -52,17 +53,17 @@ class _Ends:
 
     def __init__(self, file: TextFile, body: bytes) -> None:
         self._file, self._body = file, body
-        self._next = -1  # the first line feed at or behind the newest place, len(body) for none
+        self._place = -1  # of the newest line feed that was found
+        self._is_last = False
 
-    def at(self, start: int, stop: int) -> bytes:
-        """The first line end in the replaced text or behind it, else the one before."""
+    def at(self, start: int) -> bytes:
+        """The first line end behind a place, else the last one of the file."""
         file, body = self._file, self._body
-        if self._next < start:
-            self._next = body.find(file.feed, start)
-            if self._next < 0:
-                self._next = len(body)
-        place = self._next if self._next < len(body) else body.rfind(file.feed, 0, stop)
-        has_turn = place >= file.width and body[place - file.width : place] == file.turn
+        if self._place < start and not self._is_last:
+            place = body.find(file.feed, start)
+            self._is_last = place < 0
+            self._place = body.rfind(file.feed) if self._is_last else place
+        has_turn = self._place >= file.width and body[self._place - file.width : self._place] == file.turn
         return file.turn + file.feed if has_turn else file.feed
 
 
