@@ -150,18 +150,19 @@ def _streamed(file: BinaryIO, span: Span | None) -> Iterator[Row]:
     number, kept, length, last = 1, "", 0, ""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     with file:
-        while data := file.readline(_CHUNK):
+        while True:
             _check_time(until)
-            is_whole = data.endswith(b"\n")
+            data = file.readline(_CHUNK)
+            is_whole = not data or data.endswith(b"\n")
             text = decoder.decode(data.removesuffix(b"\n"), is_whole)
             start, size = _kept(number, span)
             kept += text[max(0, start - length) : max(0, start + size - length)]
             length, last = length + len(text), text[-1:] or last
-            if is_whole:
-                yield _row(kept, start, length, last)
+            if is_whole and (data or length):
+                yield _row(kept, start, length, last) if data else Row(kept, length)
                 number, kept, length, last = number + 1, "", 0, ""
-    if length:
-        yield Row(kept + decoder.decode(b"", True), length)
+            if not data:
+                return
 
 
 def _row(kept: str, start: int, length: int, last: str) -> Row:

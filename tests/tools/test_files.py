@@ -167,6 +167,16 @@ async def test_the_mark_of_a_large_file_is_obeyed(room: Room, encoding: str) -> 
     assert said in outcome.text
 
 
+@pytest.mark.parametrize(
+    ("end", "shown"), [(b"\xc3", "\ufffd"), (b"x\r", "x\r"), (b"\n", ""), (b"", "→" + "-" * 996)]
+)
+def test_the_end_of_a_large_file_is_shown_as_that_of_a_small_one(room: Room, end: bytes, shown: str) -> None:
+    for lines in (100, 34_000):
+        source = open_source(room.write("f", ("→" + "-" * 996 + "\n").encode() * lines + end), "f")
+        assert list(source.rows)[-1] == (shown, len(shown))
+        assert (source.data is None) == (lines > 100)
+
+
 async def test_a_file_that_grows_while_it_is_read_is_not_held(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
