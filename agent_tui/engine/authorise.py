@@ -72,10 +72,11 @@ async def authorise(scope: Scope, calls: Sequence[Prepared]) -> list[Authorised]
 
 
 async def gated(scope: Scope, call: Prepared) -> GatedCall:
-    """The call as the gate sees it, with the diff of an edit."""
+    """The call as the gate sees it, with the diff of an edit. Raises StoppedError."""
     diff = ""
     if call.assessment is not None and call.assessment.action == "edit":
-        diff = await scope.ports.toolbox.preview(call.tool, call.arguments, scope.ports.gate.policy())
+        look = scope.ports.toolbox.preview(call.tool, call.arguments, scope.ports.gate.policy())
+        diff = await scope.stop.guard(look)
     return call.gated(diff)
 
 
@@ -90,7 +91,8 @@ async def _judge(scope: Scope, call: Prepared, approval_id: str) -> Verdict:
 
 async def _refused(scope: Scope, call: Prepared) -> _Decided | None:
     """The answer to a call that could not be carried out whatever a person says."""
-    text = await scope.ports.toolbox.refusal(call.tool, call.arguments, scope.ports.gate.policy())
+    look = scope.ports.toolbox.refusal(call.tool, call.arguments, scope.ports.gate.policy())
+    text = await scope.stop.guard(look)
     if not text:
         return None
     outcome = Outcome(status=OutcomeStatus.INVALID, text=text)

@@ -161,7 +161,8 @@ class Wave:
 
     async def _started(self, one: Authorised, checkpoint_id: str, attempt: int) -> CallStarted:
         call, scope = one.call, self._scope
-        predicted = await scope.ports.toolbox.predict(call.tool, call.arguments, one.policy)
+        look = scope.ports.toolbox.predict(call.tool, call.arguments, one.policy)
+        predicted = await scope.stop.guard(look)
         earlier = scope.session.fold.calls[call.call_id].started
         return CallStarted(
             call_id=call.call_id,
@@ -228,11 +229,12 @@ class Wave:
         scope = self._scope
         if ran.outcome.denied_grant is Grant.NONE or scope.stop.now.is_set():
             return ran
-        call = await gated(scope, ran.call)
-        asked = scope.ports.gate.escalate(call, ran.outcome, ran.changes, f"a{scope.session.fold.asked + 1}")
-        if asked is None:
-            return ran
         try:
+            call = await gated(scope, ran.call)
+            approval_id = f"a{scope.session.fold.asked + 1}"
+            asked = scope.ports.gate.escalate(call, ran.outcome, ran.changes, approval_id)
+            if asked is None:
+                return ran
             decided = (await ask_approvals(scope, [asked]))[asked.approval_id]
         except StoppedError:
             return ran
@@ -247,6 +249,7 @@ class Wave:
     async def _run_again(self, first: Ran, again: Authorised) -> Ran:
         try:
             before = await self._checkpoint([again])
+            started = await self._started(again, first.checkpoint_id, 2)
         except StoppedError:
             return first  # what it came to is not stored yet
         if before.error:
@@ -255,7 +258,6 @@ class Wave:
                 f"{first.outcome.text}\nIt was not run again: no checkpoint could be taken ({before.error})"
             )
             return replace(first, outcome=replace(first.outcome, text=text))
-        started = await self._started(again, first.checkpoint_id, 2)
         stop = self._scope.stop
         authorised = CallChanged(call_id=again.call.call_id, state=CallState.AUTHORISED)
         parts = (*before.bodies, authorised, started)

@@ -2,6 +2,9 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from agent_tui.engine.commands import Interrupt, RunShell, Submit
 from agent_tui.engine.events import CallChanged, CallEnded, CallStarted, TaskChanged, TurnEnded
@@ -70,6 +73,34 @@ async def test_a_command_of_the_person_that_was_stopped_before_its_start_ends_in
         ended = await run.wait(CallEnded)
         assert isinstance(ended, CallEnded) and ended.outcome.status is OutcomeStatus.SKIPPED
         assert (run.bodies(CallStarted), run.toolbox.ran) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("method", "call"),
+    [
+        ("preview", ("write_file", {"path": "a"})),
+        ("refusal", ("ask_exec", {"cmd": "x"})),
+        ("predict", ("write_file", {"path": "a"})),
+    ],
+)
+async def test_an_interrupt_does_not_wait_for_a_look_at_files(
+    tmp_path: Path, method: str, call: tuple[str, dict[str, Any]]
+) -> None:
+    looking = asyncio.Event()
+
+    async def hang(*_: object) -> str:
+        looking.set()
+        await asyncio.Event().wait()
+        return ""
+
+    async with engine(tmp_path, calls(call)) as run:
+        setattr(run.toolbox, method, hang)
+        run.send(Submit(text="go"))
+        await looking.wait()
+        run.send(Interrupt())
+        ended = await run.wait(TurnEnded)
+        assert isinstance(ended, TurnEnded) and ended.reason is EndReason.INTERRUPTED
+        assert (run.bodies(CallStarted), run.session.fold.owed) == ([], {})
 
 
 async def test_a_look_at_a_terminal_is_waiting_for_a_tool_and_its_time_counts(tmp_path: Path) -> None:
