@@ -200,7 +200,7 @@ class Asking:
         if not isinstance(form, LostForm):
             return
         if name == "lost_output":
-            self._app.views.output(form.event.call_id, form.event.shown or form.event.tool)
+            self._app.views.output(form.event.shown or form.event.tool, f"out/{form.event.call_id}")
         else:
             lost = form.event.checkpoint_id
             self._app.views.diff(f"since {lost}", {"checkpoint": lost}, before=lost, after="now")

@@ -143,11 +143,11 @@ class Views:
 
         self._open(FactsView(self._app, title, subject))
 
-    def output(self, call_id: str, shown: str) -> None:
-        """All that a call printed."""
+    def output(self, title: str, ref: str) -> None:
+        """All that is kept of an output."""
         from agent_tui.tui.screens.output import OutputView
 
-        self._open(OutputView(self._app, call_id, shown))
+        self._open(OutputView(self._app, title, ref))
 
     def grants(self) -> None:
         """`/approvals`."""

@@ -1,4 +1,4 @@
-"""All that one call printed, as far as it is kept."""
+"""All that is kept of what a call or a terminal wrote."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,34 +16,49 @@ if TYPE_CHECKING:
 
 
 class OutputView(View):
-    """Text of the spool of a call, which outlives its process."""
+    """The spool, which outlives its process, as it was when the view was opened."""
 
-    keys_first = "j k scroll · space b page · g G ends"
+    keys_first = "j k line · space b page · g G ends · / find · n N"
+    keys_second = "y copy · q or Esc close"
 
-    def __init__(self, agent: "AgentApp", call_id: str, shown: str) -> None:
+    def __init__(self, agent: "AgentApp", title: str, ref: str) -> None:
         super().__init__(agent)
-        self._call_id = call_id
-        self._shown = shown
+        self._title = one_line(title)
+        self._ref = ref
         self._text: str | None = None
         self._failure = ""
 
     async def load(self) -> None:
         try:
-            self._text = await self.agent.link.ask(Subject.OUTPUT, ref=f"out/{self._call_id}")
+            self._text = str(await self.agent.link.ask(Subject.OUTPUT, ref=self._ref))
         except RefusedError as error:
             self._failure = str(error)
         self.draw()
+        self.body.scroll(10**9)
+
+    @property
+    def awaits_data(self) -> bool:
+        return self._text is None and not self._failure
 
     def title_words(self) -> tuple[str, str]:
-        count = words.count(self._text.count("\n") + 1, "line") if self._text else ""
-        return f"output · {one_line(self._shown, strict=True)}", count
+        count = words.count(len(self._text.splitlines()), "line") if self._text else ""
+        return f"output · {self._title}", count
 
     def content(self, look: Look) -> Sequence[Line]:
         if self._text is None:
-            waits = self._failure or f"loading {look.glyphs.more}"
-            return [(Span("  "), *untrusted(waits, "muted"))]
-        bar = (Span("  "), Span(look.glyphs.output + " ", "rule"))
-        rows: list[Line] = []
-        for text in self._text.split("\n"):
-            rows += wrap(untrusted(text), look.width, first=bar, rest=bar) or [bar]
-        return rows
+            said = self._failure or f"loading {look.glyphs.more}"
+            return [(Span("  "), *untrusted(said, "error" if self._failure else "muted"))]
+        if not self._text:
+            return [(Span("  It wrote nothing", "muted"),)]
+        return [
+            row
+            for text in self._text.splitlines()
+            for row in wrap(untrusted(text), look.width, first=(Span("  "),), rest=(Span("  "),))
+        ]
+
+    def press(self, key: str, character: str) -> bool:
+        if character != "y" or not self._text:
+            return False
+        self.agent.copy_to_clipboard(self._text)
+        self.say(f"copied {words.count(len(self._text.splitlines()), 'line')}")
+        return True

@@ -115,7 +115,7 @@ class TerminalsView(ListView[Entry]):
         if key == "enter" and item.get("state") == "live":
             self.agent.push_screen(AttachedView(self.agent, name, command))
         elif character == "o":
-            self.agent.push_screen(OutputView(self.agent, f"{name} · {command}", str(item.get("ref", ""))))
+            self.agent.views.output(f"{name} · {command}", str(item.get("ref", "")))
         elif (character in ("x", "i") or key == "enter") and item.get("state") != "live":
             self.say(f"{name} is not live")
         elif character == "x":
@@ -125,55 +125,6 @@ class TerminalsView(ListView[Entry]):
             self.agent.link.send(TerminalInput(terminal=name, signal="INT"))
         else:
             return False
-        return True
-
-
-class OutputView(View):
-    """All that is kept of what a command wrote, as it was when the view was opened."""
-
-    keys_first = "j k line · space b page · g G ends · / find · n N"
-    keys_second = "y copy · q or Esc close"
-
-    def __init__(self, agent: "AgentApp", title: str, ref: str) -> None:
-        super().__init__(agent)
-        self._title = one_line(title)
-        self._ref = ref
-        self._text: str | None = None
-        self._failure = ""
-
-    async def load(self) -> None:
-        try:
-            self._text = str(await self.agent.link.ask(Subject.OUTPUT, ref=self._ref))
-        except RefusedError as error:
-            self._failure = str(error)
-        self.draw()
-        self.body.scroll(10**9)
-
-    @property
-    def awaits_data(self) -> bool:
-        return self._text is None and not self._failure
-
-    def title_words(self) -> tuple[str, str]:
-        count = words.count(len(self._text.splitlines()), "line") if self._text else ""
-        return f"output · {self._title}", count
-
-    def content(self, look: Look) -> Sequence[Line]:
-        if self._text is None:
-            said = self._failure or f"loading {look.glyphs.more}"
-            return [(Span("  "), *untrusted(said, "error" if self._failure else "muted"))]
-        if not self._text:
-            return [(Span("  It wrote nothing", "muted"),)]
-        return [
-            row
-            for text in self._text.splitlines()
-            for row in wrap(untrusted(text), look.width, first=(Span("  "),), rest=(Span("  "),))
-        ]
-
-    def press(self, key: str, character: str) -> bool:
-        if character != "y" or not self._text:
-            return False
-        self.agent.copy_to_clipboard(self._text)
-        self.say(f"copied {words.count(len(self._text.splitlines()), 'line')}")
         return True
 
 
