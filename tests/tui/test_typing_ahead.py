@@ -87,6 +87,16 @@ async def test_a_key_that_is_held_down_confirms_no_preview(tmp_path: Path) -> No
         assert len(it.engine.sent_of(commands.Rollback)) == 1
 
 
+async def test_a_preview_that_cannot_be_shown_whole_is_not_confirmed(tmp_path: Path) -> None:
+    without_grants = gallery.Scene(data={gallery.Q.GRANTS: None})
+    async with driven(tmp_path, on=without_grants.on) as it:
+        await it.feed(b"/checkpoints\r\r")
+        await it.until("nothing to inspect here")
+        await it.act("arm")
+        await it.press("enter")
+        assert it.engine.sent_of(commands.Rollback) == []
+
+
 async def test_a_key_that_is_held_down_deletes_no_session(tmp_path: Path) -> None:
     def removed(it: Driven) -> list[commands.Inspect]:
         return [each for each in it.engine.sent_of(commands.Inspect) if "remove" in each.args]

@@ -88,13 +88,14 @@ class PreviewView(View):
             data = await self.agent.link.ask(
                 Subject.ROLLBACK_PLAN, id=self._target, paths="\n".join(self._paths)
             )
-            self._plan = decode(RollbackPlan, data)
+            plan = decode(RollbackPlan, data)
             taken = await self.agent.link.ask(Subject.CHECKPOINTS)
-            times = (each["created_at"] for each in taken if each["id"] == self._plan.target)
+            times = (each["created_at"] for each in taken if each["id"] == plan.target)
             self._taken_at = next(times, 0.0)
             if not self._redo_at:
-                ended = await self.agent.link.ask(Subject.GRANTS, ended_by=self._plan.target)
+                ended = await self.agent.link.ask(Subject.GRANTS, ended_by=plan.target)
                 self._grants = len(ended)
+            self._plan = plan  # last: with it Enter counts
         except RefusedError as error:
             self._failure = str(error)
         self.disarm()
