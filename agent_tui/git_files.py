@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from agent_tui.config.toml_file import content
+
 NEW, MODIFIED = "new", "modified"
 MAX_INDEX_BYTES = 64 << 20
 MAX_HASHED_BYTES = 32 << 20  # of files whose times differ, before the rest of them counts as modified
@@ -31,7 +33,7 @@ def repository(workspace: Path) -> Repository | None:
         found = folder / ".git"
         try:
             if found.is_file():  # a worktree or submodule: `gitdir: PATH`
-                found = folder / found.read_text().partition(":")[2].strip()
+                found = folder / content(found).decode().partition(":")[2].strip()
             if (found / "HEAD").is_file():
                 return Repository(folder, found)
         except (OSError, ValueError):  # ValueError: no UTF-8, or a NUL in the path

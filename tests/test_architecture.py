@@ -123,7 +123,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agent_tui.repo_map": ("context.repo_map", "tools", "sandbox.policy"),
     # What is stored, without an engine that runs.
     "agent_tui.rewind": ("agent_tui.engine", "agent_tui.errors", "checkpoints", "context"),
-    "agent_tui.git_files": (),
+    "agent_tui.git_files": ("agent_tui.config.toml_file",),
     "agent_tui.surroundings": (
         "agent_tui.git_files",
         "agent_tui.config.toml_file",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.config.toml_file import MAX_BYTES
 from agent_tui.config.trust import TrustStore, survey
 from agent_tui.engine.types import Config
 from agent_tui.surroundings import git_branch, nested_instructions, workspace_files
@@ -34,6 +35,13 @@ def test_the_branch_is_read_without_running_git(tmp_path: Path) -> None:
     assert git_branch(tmp_path / "tree") == "other"
     git(repository, "checkout", "-q", "--detach")
     assert len(git_branch(repository)) == 8
+
+
+def test_of_a_huge_file_in_the_place_of_a_repository_only_the_start_is_read(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    git(tmp_path, "init", "-q", "-b", "main", "repository")
+    (tmp_path / "tree/.git").write_text(f"gitdir:{' ' * MAX_BYTES}{tmp_path}/repository/.git")
+    assert git_branch(tmp_path / "tree") == ""
 
 
 @pytest.mark.parametrize("has_ripgrep", [True, False])
