@@ -273,7 +273,7 @@ class Transport:
             error = replace(error, message=f"{error.message}; check the key in `{self._endpoint.key_name}`")
         if response.status_code == HTTPStatus.NOT_FOUND and self._endpoint.base_url:
             question = f"are the address `{self._endpoint.base_url}` and the name of the model right?"
-            error = replace(error, message=one_line(f"{error.message}; {question}", self._secrets))
+            error = replace(error, message=f"{error.message}; {one_line(question, self._secrets)}")
         raise TransportError(error)
 
     def _silent(self, error: Exception, idle_timeout_s: float) -> ModelError:

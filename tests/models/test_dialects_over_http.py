@@ -196,8 +196,11 @@ async def test_a_redirect_is_not_followed(model_server: ModelServer, dialect: st
     assert last.error.kind is ErrorKind.BAD_REQUEST and "elsewhere" in last.error.message
 
 
-async def test_a_page_that_is_missing_asks_for_the_address(model_server: ModelServer, dialect: str) -> None:
-    model_server.script([{"status": 404, "body": {"detail": "Not Found"}}])
+@pytest.mark.parametrize("page", [{"detail": "Not Found"}, "Not Found " + "of a whole web site " * 200])
+async def test_a_page_that_is_missing_asks_for_the_address(
+    model_server: ModelServer, dialect: str, page: object
+) -> None:
+    model_server.script([{"status": 404, "body": page}])
     last = (await parts_of(model_at(model_server, dialect), request(user("go"))))[-1]
     assert isinstance(last, Failed)
     url = model_server.base_url(dialect)
