@@ -155,13 +155,14 @@ def _sandbox(settings: Settings | None, environ: Mapping[str, str]) -> Iterator[
 
 
 def _git() -> Check:
-    from checkpoints.gitprocess import find_git
+    from checkpoints.gitprocess import MINIMUM_VERSION, find_git
 
     path, found = shutil.which("git"), find_git()
     if found is not None:
         version = ".".join(map(str, found.version))
         return Check(name="git", status="ok", detail=f"{found.program}, {version}")
-    what = f"`{path}` does not run or is older than 2.25" if path else "`git` is not installed"
+    oldest = ".".join(map(str, MINIMUM_VERSION))
+    what = f"`{path}` does not run or is older than {oldest}" if path else "`git` is not installed"
     return Check(
         name="git",
         status="warning",
