@@ -55,15 +55,15 @@ def test_rewind_previews_goes_back_and_redo_returns(program: Program, model_serv
 def test_rewind_tells_what_others_changed_between_calls(program: Program, model_server: ModelServer) -> None:
     with mended(program, model_server, {"text": "Nothing to do."}) as screen:
         (program.workspace / "notes.txt").write_text("mine\n")
-        screen.type("and now?\r")
+        screen.say("and now?")
         screen.shows("Nothing to do.", "● done", "ready")
-        screen.type("/rewind\r")
+        screen.say("/rewind")
         shown = screen.shows("rewind · go back to before", "external, you or another program", "A notes.txt")
         order = [shown.index(word) for word in ("› mend the test", "patched", "external,", "› and now?")]
         assert order == sorted(order)
         screen.type("q")
         screen.shows("ready")
-        screen.type("/checkpoints\r")
+        screen.say("/checkpoints")
         screen.shows("checkpoints · this workspace", "KB · kept 14 days")
         screen.type("gD")
         screen.shows("diff · from", "Esc close")
@@ -233,13 +233,13 @@ def test_a_session_that_is_open_elsewhere_is_watched(program: Program, model_ser
         start(program, model_server) as screen,
     ):
         screen.shows("ready")
-        screen.type("/resume\r")
+        screen.say("/resume")
         screen.shows("open in another terminal", "mend the test")
         screen.type("\r")
         screen.shows("w watch · f continue a copy")
         screen.type("w")
         screen.shows("watching", "› mend the test", "It adds now.", "● done")
-        other.type("and now?\r")
+        other.say("and now?")
         screen.shows("› and now?", "Still fine.")
         screen.type("q")
         screen.shows("sessions · this workspace")
