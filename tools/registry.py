@@ -25,6 +25,7 @@ from tools.types import (
     Assessment,
     CallSink,
     Invocation,
+    Offered,
     Outcome,
     OutcomeStatus,
     TerminalNews,
@@ -37,13 +38,6 @@ from tools.view_image import ViewImage
 from tools.write_stdin import SIGNALS, WriteStdin, keys
 
 _PERSON_WRITE_S = 2.0
-
-
-class BuiltIn(Tool, Protocol):
-    """A tool of ours: what its schema cannot say, it says itself."""
-
-    def refuse(self, arguments: Arguments) -> str:
-        """Why arguments that fit the schema still make no call, or ''. Pure."""
 
 
 @runtime_checkable
@@ -62,7 +56,7 @@ def build_toolbox(
     image_capable: bool = False,
     environ: Mapping[str, str] | None = None,
     ripgrep: Callable[[], str | None] = find_ripgrep,
-    more: Sequence[BuiltIn] = (),
+    more: Sequence[Tool] = (),
 ) -> "Toolbox":
     """All tools of a session, and `more` that were made elsewhere. `artifacts` is the directory of its
     stored output: ids of terminals go on from what is found there. Workspace and further roots come
@@ -79,52 +73,55 @@ def build_toolbox(
         environ=os.environ if environ is None else environ,
     )
     patch = ApplyPatch(versions)
-    tools: tuple[BuiltIn, ...] = (
+    tools: tuple[Tool, ...] = (
         patch,
         ExecCommand(room),
         ListFiles(),
         ReadFile(versions, artifacts),
-        RequestUserInput(),
         SearchFiles(ripgrep),
-        UpdatePlan(),
         ViewImage(image_capable),
         WriteStdin(terminals),
         *more,
     )
-    return Toolbox(tools, patch, terminals, shared_network)
+    answered: tuple[Offered, ...] = (RequestUserInput(), UpdatePlan())
+    return Toolbox(tools, answered, patch, terminals, shared_network)
 
 
 class Toolbox:
-    """See `agent_tui.engine.ports.Toolbox` for the contract of each method."""
+    """See `agent_tui.engine.ports.Toolbox` for the contract of each method. `answered` are those whose
+    calls the engine answers itself."""
 
     def __init__(
         self,
-        tools: Sequence[BuiltIn],
+        tools: Sequence[Tool],
+        answered: Sequence[Offered],
         patch: ApplyPatch,
         terminals: Terminals,
         shared_network: SharedNetwork | None,
     ) -> None:
-        self._tools = {tool.spec.name: tool for tool in sorted(tools, key=lambda tool: tool.spec.name)}
+        self._tools = {tool.spec.name: tool for tool in tools}
+        offered: dict[str, Offered] = {**self._tools, **{one.spec.name: one for one in answered}}
+        self._offered = dict(sorted(offered.items()))
         self._patch = patch
         self._terminals = terminals
         self._shared_network = shared_network
-        self._check = ArgumentCheck({name: tool.spec for name, tool in self._tools.items()})
+        self._check = ArgumentCheck({name: one.spec for name, one in self._offered.items()})
 
     def schemas(self) -> tuple[ToolSpec, ...]:
         """All tools, sorted by name."""
-        return tuple(tool.spec for tool in self._tools.values())
+        return tuple(one.spec for one in self._offered.values())
 
     def check(self, tool: str, arguments: str) -> Arguments | str:
         """Arguments that make a call, or why they do not."""
         checked = self._check.check(tool, arguments)
         if isinstance(checked, str):
             return checked
-        fault = _unusable(checked) or self._tools[tool].refuse(checked)
+        fault = _unusable(checked) or self._offered[tool].refuse(checked)
         return f"Invalid arguments for `{tool}`: {fault}" if fault else checked
 
     def assess(self, tool: str, arguments: Arguments, policy: Policy) -> Assessment:
         """How the gate sees the call."""
-        return self._tools[tool].assess(arguments, policy)
+        return self._offered[tool].assess(arguments, policy)
 
     async def run(self, invocation: Invocation, sink: CallSink) -> Outcome:
         """Run to an outcome. Commands end by the ladder when the task is cancelled, reads are left
@@ -150,7 +147,7 @@ class Toolbox:
 
     async def refusal(self, tool: str, arguments: Arguments, policy: Policy) -> str:
         """Why a call would come to nothing now."""
-        made = self._tools[tool]
+        made = self._offered[tool]
         return await made.refusal(arguments, policy) if isinstance(made, Refusing) else ""
 
     def terminals(self) -> Sequence[Mapping[str, Any]]:

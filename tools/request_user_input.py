@@ -4,16 +4,7 @@ from dataclasses import replace
 
 from sandbox.policy import Policy
 from tools.descriptions import description
-from tools.types import (
-    READS_NOTHING,
-    Arguments,
-    Assessment,
-    CallClass,
-    CallSink,
-    Invocation,
-    Outcome,
-    ToolSpec,
-)
+from tools.types import READS_NOTHING, Arguments, Assessment, CallClass, ToolSpec
 
 _PARAMETERS = {
     "type": "object",
@@ -53,7 +44,7 @@ class RequestUserInput:
             return "without `options` the user must be able to answer in their own words"
         return ""
 
-    def assess(self, arguments: Arguments, policy: Policy) -> Assessment:  # noqa: ARG002 - a part of `Tool`
+    def assess(self, arguments: Arguments, policy: Policy) -> Assessment:  # noqa: ARG002 - a part of `Offered`
         """Alone with the person: shares a wave with nothing."""
         return Assessment(
             action="question",
@@ -64,7 +55,3 @@ class RequestUserInput:
             keys=("tool request_user_input",),
             read_only=True,
         )
-
-    async def run(self, invocation: Invocation, sink: CallSink) -> Outcome:
-        """Never called."""
-        raise NotImplementedError("the engine answers `request_user_input`")

@@ -1,4 +1,4 @@
-"""What a tool is, what a call of it may touch, and what came of it. Pure data and two protocols."""
+"""What a tool is, what a call of it may touch, and what came of it. Pure data and three protocols."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -200,14 +200,21 @@ class ToolSpec:
     parameters: Mapping[str, Any]  # JSON Schema, an object with `additionalProperties: false`
 
 
-class Tool(Protocol):
-    """One tool. Not to be called but through the registry."""
+class Offered(Protocol):
+    """What the model can call: the text it reads, and what a call of it is."""
 
     @property
     def spec(self) -> ToolSpec: ...
 
+    def refuse(self, arguments: Arguments) -> str:
+        """Why arguments that fit the schema still make no call, or ''. Pure."""
+
     def assess(self, arguments: Arguments, policy: Policy) -> Assessment:
         """Effects and approval facts of a call with valid arguments; pure, fast, never raises."""
+
+
+class Tool(Offered, Protocol):
+    """One that runs here. Not to be called but through the registry."""
 
     async def run(self, invocation: Invocation, sink: CallSink) -> Outcome:
         """Run to an outcome; failures are outcomes. On cancellation it stops what it started

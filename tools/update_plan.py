@@ -2,16 +2,7 @@
 
 from sandbox.policy import Policy
 from tools.descriptions import description
-from tools.types import (
-    READS_NOTHING,
-    Arguments,
-    Assessment,
-    CallClass,
-    CallSink,
-    Invocation,
-    Outcome,
-    ToolSpec,
-)
+from tools.types import READS_NOTHING, Arguments, Assessment, CallClass, ToolSpec
 
 _PARAMETERS = {
     "type": "object",
@@ -49,7 +40,7 @@ class UpdatePlan:
         working = [step["step"] for step in arguments["plan"] if step["status"] == "in_progress"]
         return f"{len(working)} steps are `in_progress`, at most one can be" if len(working) > 1 else ""
 
-    def assess(self, arguments: Arguments, policy: Policy) -> Assessment:  # noqa: ARG002 - a part of `Tool`
+    def assess(self, arguments: Arguments, policy: Policy) -> Assessment:  # noqa: ARG002 - a part of `Offered`
         """Touches nothing."""
         shown = "\n".join(f"{step['status']}: {step['step']}" for step in arguments["plan"])
         return Assessment(
@@ -61,7 +52,3 @@ class UpdatePlan:
             keys=("tool update_plan",),
             read_only=True,
         )
-
-    async def run(self, invocation: Invocation, sink: CallSink) -> Outcome:
-        """Never called."""
-        raise NotImplementedError("the engine answers `update_plan`")
