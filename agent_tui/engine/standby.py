@@ -58,6 +58,7 @@ class Relay:
             return False
         was_planning, before = self.is_planning, self._model
         self._main, self._chosen = self._chosen, None
+        self._waiting = deque(name for name in self._waiting if name != self._main.info.name)
         if not was_planning:
             self._model, self.has_changed = self._main, True
         return self._model is not before

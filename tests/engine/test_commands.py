@@ -233,6 +233,24 @@ async def test_a_model_chosen_while_the_next_attempt_is_waited_for_answers_at_on
     assert [len(run.model.requests), len(other.requests)] == [1, 1]
 
 
+async def test_a_model_chosen_in_a_run_does_not_take_over_from_itself(tmp_path: Path) -> None:
+    down = failed(ModelError(kind=ErrorKind.UNAVAILABLE, message="down"))
+    other = FakeModel([down, text("back")], replace(FakeModel([]).info, model="other"))
+
+    async def change() -> None:
+        run.send(Set(key="model", value="fake/other"))
+        await run.wait(SettingChanged)
+
+    script = [change, *calls(("read_file", {"path": "a"}))]
+    async with engine(tmp_path, script, retry=lambda error, attempt: None) as run:
+        ports = replace(run.runtime._ports, choose_model=lambda name: other)
+        run.runtime._use(replace(ports, fallback=("fake/other",), falls_back=lambda error: True))
+        run.send(Submit(text="go"))
+        ended = await run.wait(TurnEnded)
+    assert isinstance(ended, TurnEnded) and ended.reason is EndReason.MODEL_UNAVAILABLE
+    assert [len(run.model.requests), len(other.requests)] == [1, 1]
+
+
 async def test_a_model_chosen_in_a_run_without_a_request_to_come_holds_for_the_next(tmp_path: Path) -> None:
     other = FakeModel([text("from the other")], replace(FakeModel([]).info, model="other"))
 
