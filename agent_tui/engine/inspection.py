@@ -14,7 +14,6 @@ from agent_tui.engine.scope import Scope
 from agent_tui.engine.settings import OF_GATE
 from agent_tui.engine.undo import checkpoint_of, grants_ended
 from agent_tui.errors import AgentError
-from checkpoints.records import RecordsError
 from checkpoints.types import Checkpoint, CheckpointError, Phase
 from context.codec import encode
 
@@ -26,7 +25,7 @@ class InspectionError(Exception):
 
 
 async def inspect(scope: Scope, asked: Inspect) -> Any:
-    """The data for a subject, in the shape stated with `Subject`; raises InspectionError."""
+    """The data for a subject, in the shape stated with `Subject`; raises InspectionError and RecordsError."""
     try:
         return await _ANSWERS[asked.subject](scope, asked.args)
     except (CheckpointError, AgentError) as error:  # AgentError: a rules file that cannot be used
@@ -93,10 +92,7 @@ async def _sessions(scope: Scope, args: Mapping[str, str]) -> Any:
 async def _watch(scope: Scope, args: Mapping[str, str]) -> Any:
     if scope.ports.watch is None:
         raise InspectionError("sessions cannot be watched here")
-    try:
-        found, read = await scope.ports.watch(args.get("id", ""), _number(args.get("read"), 0))
-    except RecordsError as error:
-        raise InspectionError(str(error)) from error
+    found, read = await scope.ports.watch(args.get("id", ""), _number(args.get("read"), 0))
     return {"events": found, "read": read}
 
 

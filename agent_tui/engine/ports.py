@@ -267,8 +267,9 @@ class Ports:
     sessions: Callable[[], Sequence[Mapping[str, Any]]] = tuple  # stored ones, as `Subject.SESSIONS`
     keep_model: Callable[[str], None] | None = None  # as default of later starts; raises AgentError
     rename_session: Callable[[str, str], Awaitable[None]] | None = None  # id, title; raises AgentError
-    # By id and number of the last record that was read: the events behind it, and the number now.
-    watch: Callable[[str, int], Awaitable[tuple[Sequence[Any], int]]] | None = None  # raises AgentError
+    # By id and number of the last record that was read: the events behind it, and the number now. Raises
+    # AgentError and RecordsError.
+    watch: Callable[[str, int], Awaitable[tuple[Sequence[Any], int]]] | None = None
     remove_session: Callable[[str], None] | None = None  # by id, for good; raises AgentError
     # Of the workspace, for mentions, with git's word for each; true: also ignored ones. May take a while.
     files: Callable[[bool], Mapping[str, str]] = _no_files
