@@ -98,13 +98,15 @@ class Menus:
             f"{facts_found.tokens:,} tokens, goes with the next message."
         )
 
-    async def _chosen(self, lines: Sequence[str], prompt: str) -> int | None:
-        """Index of the chosen line; an empty line chooses none."""
+    async def _chosen(self, lines: Sequence[str], prompt: str, empty: int | None = None) -> int | None:
+        """Index of the chosen line, `empty` for an empty one; None where the person turned away."""
         self._terms.say(*facts.numbered(lines))
         while True:
             typed = await self._terms.ask(f"{prompt}, 1 to {len(lines)}, or nothing> ")
-            if typed is None or not typed.strip():
+            if typed is None:
                 return None
+            if not typed.strip():
+                return empty
             if typed.strip().isdigit() and 1 <= int(typed) <= len(lines):
                 return int(typed) - 1
             self._terms.say(f"Type a number from 1 to {len(lines)}, or nothing.")
@@ -142,20 +144,23 @@ class Menus:
             self._terms.say(f"With the conversation, {ends}: what was allowed for the session asks again.")
         modes: list[Mode] = [mode for mode in _MODES if wanted in ("", mode)]
         at = await self._chosen([_MODES[mode] for mode in modes], "roll back")
-        if at is None:
+        asked = () if at is None or modes[at] == "conversation" else data["conflicts"]
+        choices = await self._choices(asked)
+        if at is None or choices is None:
             self._terms.say("Nothing was changed.")
-            return
-        choices = await self._choices(data["conflicts"]) if modes[at] != "conversation" else {}
-        self._terms.send(Rollback(checkpoint_id=target, mode=modes[at], choices=choices))
+        else:
+            self._terms.send(Rollback(checkpoint_id=target, mode=modes[at], choices=choices))
 
-    async def _choices(self, conflicts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-        """What a person says of each file in conflict; of which nothing is said, stays as it is."""
+    async def _choices(self, conflicts: Sequence[Mapping[str, Any]]) -> dict[str, str] | None:
+        """What a person says of each file in conflict, an empty line keeps it; None to go back nowhere."""
         found = {}
         for conflict in conflicts:
             path = str(conflict["path"])
             self._terms.say(f"Conflict: {one_line(path, strict=True)}, {one_line(str(conflict['reason']))}.")
-            at = await self._chosen(list(_CHOICES.values()), "nothing keeps yours")
-            found[path] = "keep" if at is None else list(_CHOICES)[at]
+            at = await self._chosen(list(_CHOICES.values()), "nothing keeps yours", empty=0)
+            if at is None:
+                return None
+            found[path] = list(_CHOICES)[at]
         return found
 
     async def _checkpoints(self, _: str) -> None:

@@ -71,7 +71,7 @@ def heading(question: Question, number: int, total: int) -> tuple[list[str], lis
             facts += [f"In: {one_line(question.cwd, strict=True)}", f"Why: {one_line(question.why)}."]
             if question.first_attempt:
                 facts.append(f"Changes: {one_line(question.first_attempt)}.")
-            facts.append(f"Sandbox: {question.sandbox}.")
+            facts.append(f"Sandbox: {one_line(question.sandbox, strict=True)}.")
             return body, facts
         case LostResultAsked():
             body = ["A result was lost. This call may have run:", f"  {visible(question.shown, strict=True)}"]

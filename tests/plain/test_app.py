@@ -19,6 +19,7 @@ from agent_tui.engine.commands import (
     Continue,
     Decide,
     Inspect,
+    Rollback,
     Shutdown,
     Subject,
     Submit,
@@ -329,6 +330,29 @@ async def test_a_mode_alone_lists_what_can_be_gone_back_to(tmp_path: Path) -> No
 
     engine = await run(tmp_path, FakeLines(["/rollback files", "/quit"]), react)
     assert engine.sent == [Inspect(subject=Subject.CHECKPOINTS), Shutdown()]
+
+
+@pytest.mark.parametrize(
+    ("typed", "choices"),
+    [
+        (["2", "", "/quit"], {"a.py": "take", "b.py": "keep"}),
+        (["2"], None),  # the input ends before all was said
+    ],
+)
+async def test_files_go_back_once_every_conflict_was_answered(
+    tmp_path: Path, typed: list[str], choices: dict[str, str] | None
+) -> None:
+    plan = {"conflicts": [{"path": name, "reason": "changed"} for name in ("a.py", "b.py")], "operations": []}
+    answers = {Subject.ROLLBACK_PLAN: plan, Subject.GRANTS: []}
+    engine = await run(tmp_path, FakeLines(["/rollback 7f3a/1 files", "1", *typed]), answering(answers))
+    sent = [body.choices for body in engine.sent if isinstance(body, Rollback)]
+    assert sent == ([] if choices is None else [choices])
+
+
+def test_a_path_that_is_to_be_written_is_made_visible() -> None:
+    question = replace(approval(), sandbox="writes in /w, /tmp/\x1b[2J, network off")
+    _, known = questions.heading(question, 1, 1)
+    assert known[-1] == "Sandbox: writes in /w, /tmp/\\x1b[2J, network off."
 
 
 def test_how_a_long_command_was_understood_is_printed() -> None:
