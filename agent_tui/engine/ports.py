@@ -89,7 +89,7 @@ class Toolbox(Protocol):
         the model may not read."""
 
     def terminals(self) -> Sequence[Mapping[str, Any]]:
-        """Live and recently ended terminals: id, command, state, started_at, call_id, tail."""
+        """Live and recently ended terminals, as `Subject.TERMINALS` without size, directory and sandbox."""
 
     def terminal_news(self) -> AsyncIterator[TerminalNews]:
         """Output and ends of terminals as they come; for one reader, never ends."""
