@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from tests.drills.place import Place, drill, end
+from tests.drills.place import Place, drill
 from tests.e2e import project
 from tests.e2e.project import call
 from tests.program import command
@@ -86,7 +86,7 @@ def clock_change(place: Place) -> str:
         [{"calls": [call("exec_command", cmd=line)]} for line in (back, ahead)] + [{"text": "done"}]
     )
     ran = place.exec("--timeout", "60", "go", program=shifted)
-    assert (ran.code, end(ran)["reason"]) == (0, "completed"), ran
+    assert (ran.code, ran.end["reason"]) == (0, "completed"), ran
     shift.write_text(str(-DAY_S))
     place.goes_on(shifted)
     assert shifted.run("rollback", "--files-only", "--yes", "--overwrite").code == 0

@@ -4,7 +4,7 @@ import json
 import signal
 import subprocess
 
-from tests.drills.place import Place, drill, end, lines
+from tests.drills.place import Place, drill, lines
 from tests.e2e.project import call
 from tests.e2e.running import Bell, running
 from tests.processes import processes_with, seconds
@@ -89,7 +89,7 @@ def two_owners(place: Place) -> str:
         assert refused.code == 5, refused.err
         assert f"is open in process {run.process.pid}" in refused.err
         place.server.script([{"text": "beside it"}])
-        assert end(place.exec("--last", "--fork", "a copy"))["reason"] == "completed"
+        assert place.exec("--last", "--fork", "a copy").end["reason"] == "completed"
         place.server.release("later")
         assert run.end()[0] == 0
     assert len(json.loads(place.program.run("sessions", "--json").out)) == 2

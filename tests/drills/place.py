@@ -77,9 +77,3 @@ def drill(word: str, done: str) -> Callable[[Run], Run]:
 def lines(ran: Ran) -> list[dict[str, Any]]:
     """The event stream."""
     return [json.loads(line) for line in ran.out.splitlines()]
-
-
-def end(ran: Ran) -> dict[str, Any]:
-    """How the last turn ended."""
-    last: dict[str, Any] = next(event for event in reversed(lines(ran)) if "reason" in event)
-    return last

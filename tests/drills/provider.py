@@ -2,7 +2,7 @@
 
 import socket
 
-from tests.drills.place import Place, drill, end, lines
+from tests.drills.place import Place, drill, lines
 from tests.e2e import project
 from tests.e2e.project import call
 
@@ -11,7 +11,7 @@ from tests.e2e.project import call
 def timeout(place: Place) -> str:
     place.server.script([{"calls": [call("exec_command", cmd="sleep 600")]}, {"text": "no time left"}])
     ran = place.exec("--timeout", "3", "go")
-    assert (ran.code, end(ran)["reason"]) == (3, "budget_time"), ran.err
+    assert (ran.code, ran.end["reason"]) == (3, "budget_time"), ran.err
     assert "timed out" in place.results()[0]
     place.goes_on()
     return "the command was ended and answered, exit 3 with `budget_time`; a resume went on"

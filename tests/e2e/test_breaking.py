@@ -1,9 +1,7 @@
 """Hostile models and hostile projects against the whole program: answered, never the end of a run."""
 
-import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -27,13 +25,6 @@ def execute(program: Program, server: ModelServer, dialect: str = "chat") -> Ran
     return program.run("exec", "--json", *model_flags(dialect, server.base_url(dialect)), "go")
 
 
-def end(ran: Ran) -> dict[str, Any]:
-    """How the turn ended."""
-    found = [json.loads(line) for line in ran.out.splitlines()]
-    last: dict[str, Any] = next(event for event in reversed(found) if "reason" in event)
-    return last
-
-
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(
     "arguments",
@@ -50,7 +41,7 @@ def test_arguments_that_cannot_be_read_are_answered(
 ) -> None:
     model_server.script([{"calls": [{"tool": "exec_command", "arguments": arguments}]}, {"text": "done"}])
     ran = execute(program, model_server, dialect)
-    assert (ran.code, end(ran)["reason"]) == (0, "completed"), ran.out[-1_000:]
+    assert (ran.code, ran.end["reason"]) == (0, "completed"), ran.out[-1_000:]
 
 
 def test_hostile_names_are_answered(program: Program, model_server: ModelServer) -> None:
@@ -63,7 +54,7 @@ def test_hostile_names_are_answered(program: Program, model_server: ModelServer)
     calls += [call("apply_patch", path=name, old="a", new="b") for name in names]
     model_server.script([{"calls": calls}, {"text": "done"}])
     ran = execute(program, model_server)
-    assert end(ran)["reason"] in ("completed", "approval_unavailable"), ran.out[-1_000:]
+    assert ran.end["reason"] in ("completed", "approval_unavailable"), ran.out[-1_000:]
     model_server.allow_unplayed = True  # three refusals in a row may end it first
 
 
@@ -84,7 +75,7 @@ def test_special_files_of_a_project_hold_nothing_up(
     calls = [call("list_files"), call("repo_map")]
     model_server.script([{"calls": calls}, {"text": "done"}])
     ran = execute(program, model_server)
-    assert (ran.code, end(ran)["reason"]) == (0, "completed"), ran.err + ran.out[-1_000:]
+    assert (ran.code, ran.end["reason"]) == (0, "completed"), ran.err + ran.out[-1_000:]
 
 
 def test_lines_that_are_no_ignore_pattern_hide_nothing(program: Program, model_server: ModelServer) -> None:
@@ -92,7 +83,7 @@ def test_lines_that_are_no_ignore_pattern_hide_nothing(program: Program, model_s
     (program.workspace / "hidden").touch()
     model_server.script([{"calls": [call("list_files"), call("list_files", glob="\\")]}, {"text": "done"}])
     ran = execute(program, model_server)
-    assert (ran.code, end(ran)["reason"]) == (0, "completed"), ran.out[-1_000:]
+    assert (ran.code, ran.end["reason"]) == (0, "completed"), ran.out[-1_000:]
     listed, refused = (
         m["content"] for m in model_server.requests[-1].json["messages"] if m["role"] == "tool"
     )

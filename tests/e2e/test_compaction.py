@@ -105,10 +105,6 @@ def epochs(ran: Ran) -> list[dict[str, Any]]:
     return [e["item"] for e in found if e["type"] == "item.completed" and e["item"]["type"] == "compaction"]
 
 
-def end(ran: Ran) -> dict[str, Any]:
-    return next(event for event in reversed(events(ran)) if "reason" in event)
-
-
 def talk(step: dict[str, Any]) -> dict[str, Any]:
     """A step whose size the program estimates: the server's stock numbers have nothing to do with it."""
     return {"usage": None, **step}
@@ -228,7 +224,7 @@ def test_a_long_random_session_stays_valid_in_every_dialect(
         text = f"part {chunk}: keep port :84{chunk}3 and `name_{chunk}`"
         steers = Steers(random.Random(seed * 10 + chunk), chunk)
         ran = attended(program, model_server, *how, text, dialect=dialect, orders=steers)
-        assert end(ran)["reason"] == "completed", (end(ran), ran.err)
+        assert ran.end["reason"] == "completed", (ran.end, ran.err)
         done += len(epochs(ran))
         assert steers.said
         delivered += [mark for mark in steers.said if mark not in steers.returned]
@@ -258,7 +254,7 @@ def test_calls_and_results_stay_together_and_a_resume_sends_the_same(
     steps.insert(2, {"calls": [denied, printing(30)]})
     model_server.script([talk(step) for step in (*steps, *steps, {"text": "done"})], window=WINDOW)
     ran = execute(program, model_server, "go", dialect=dialect)
-    assert end(ran)["reason"] == "completed", ran.err
+    assert ran.end["reason"] == "completed", ran.err
     assert len(epochs(ran)) >= 2
     live = model_server.requests[-1]
     shown = next_messages(program, model_server, dialect)
@@ -279,13 +275,13 @@ def test_an_interrupted_call_is_kept_or_hidden_with_its_result(
         return {"type": "interrupt"} if is_begun else None
 
     ran = attended(program, model_server, "go", dialect=dialect, orders=interrupt)
-    assert end(ran)["reason"] == "interrupted", (end(ran), ran.err)
+    assert ran.end["reason"] == "interrupted", (ran.end, ran.err)
     before = next_messages(program, model_server, dialect)
     for n in range(2):
         rest = [talk({"calls": [reading(10 * n + m)]}) for m in range(3, 9)]
         model_server.script([*rest, talk({"text": "done"})], window=WINDOW)
         ran = execute(program, model_server, "--last", f"part {n}", dialect=dialect)
-        assert end(ran)["reason"] == "completed", ran.err
+        assert ran.end["reason"] == "completed", ran.err
         assert epochs(ran)
         shown = next_messages(program, model_server, dialect)
         live = messages(model_server.requests[-1])
@@ -308,7 +304,7 @@ def test_large_output_every_step_never_compacts_for_ever(program: Program, model
     steps = [talk({"calls": [call("exec_command", cmd="seq 1 200000")]}) for _ in range(8)]
     model_server.script([*steps, talk({"text": "done"})], window=WINDOW)
     ran = execute(program, model_server, "count")
-    assert end(ran)["reason"] == "completed", ran.err
+    assert ran.end["reason"] == "completed", ran.err
     kinds = [
         e["item"]["type"]
         for e in events(ran)
@@ -327,7 +323,7 @@ def test_what_cannot_fit_ends_with_a_plain_statement(
         (program.workspace / "AGENTS.md").write_text("a b c d " * 4_000)
     text = "word " * 20_000 if big == "message" else "go"
     ran = execute(program, model_server, "-", stdin=text)
-    assert (ran.code, end(ran)["reason"]) == (3, "context_exhausted")
+    assert (ran.code, ran.end["reason"]) == (3, "context_exhausted")
     what = "your messages" if big == "message" else "the project instructions"
     assert f"most of it is {what}" in ran.out
     assert len(epochs(ran)) <= 2
@@ -349,7 +345,7 @@ def test_the_task_and_the_present_rules_outlive_a_compaction(
     steps = [talk({"calls": [reading(n)]}) for n in range(9)]
     model_server.script([*steps, talk({"text": "B is done"})])
     ran = execute(program, model_server, "--last", "no, do TASK-B instead")
-    assert end(ran)["reason"] == "completed", ran.err
+    assert ran.end["reason"] == "completed", ran.err
     assert len(epochs(ran)) >= 1
     assert all("is empty" in epoch["detail"] for epoch in epochs(ran)), "a summary of `ok` is not used"
     last = model_server.requests[-1].body.decode()
@@ -395,7 +391,7 @@ def test_too_long_is_understood_and_the_next_request_fits(
     steps = [talk({"calls": [reading(n)]}) for n in range(3)]
     model_server.script([*steps, TOO_LONG[shape], talk({"text": "done"})], window=WINDOW)
     ran = execute(program, model_server, "go")
-    assert end(ran)["reason"] == "completed", ran.err
+    assert ran.end["reason"] == "completed", ran.err
     assert [epoch["cause"] for epoch in epochs(ran)] == ["the provider said the request is too long"]
     body = model_server.requests[-1].json
     limit = 9_000 if shape != "413" else WINDOW
@@ -422,7 +418,7 @@ def test_a_far_too_long_session_goes_on_with_a_small_model_and_a_bad_summariser(
     assert len(model_server.requests[-1].body) > 4 * WINDOW
     model_server.script([talk({"text": "done"})], window=WINDOW)
     ran = execute(program, model_server, "--last", "go on")
-    assert end(ran)["reason"] == "completed", ran.err
+    assert ran.end["reason"] == "completed", ran.err
     assert len(epochs(ran)) == 1
     last = model_server.requests[-1].body.decode()
     assert ":8443" in last and "go on" in last and SEEN in last
@@ -478,7 +474,7 @@ def test_a_kill_during_an_epoch_leaves_the_old_view_whole(
     shown = next_messages(program, model_server)
     assert shown[: len(before)] == before and SEEN not in json.dumps(shown)
     ran = execute(program, model_server, "--last", "go on")
-    assert end(ran)["reason"] == "completed", ran.err
+    assert ran.end["reason"] == "completed", ran.err
     assert len(epochs(ran)) >= 1
     assert SEEN in model_server.requests[-1].body.decode()
     assert "go on printing more lines" in model_server.requests[-1].body.decode()

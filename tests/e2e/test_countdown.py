@@ -1,6 +1,5 @@
 """The wait before another attempt, as a program on stdin sees it: shown, cut short, used for a word."""
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,12 +22,6 @@ def waiting(program: Program, model_server: ModelServer) -> Iterator[Running]:
         yield run
 
 
-def order(run: Running, **body: Any) -> None:
-    assert run.process.stdin is not None
-    run.process.stdin.write(json.dumps(body) + "\n")
-    run.process.stdin.flush()
-
-
 def end(run: Running) -> Mapping[str, Any]:
     code, err = run.end()
     assert code == run.ended["exit_code"], err
@@ -36,21 +29,21 @@ def end(run: Running) -> Mapping[str, Any]:
 
 
 def test_an_interrupt_ends_the_wait_and_the_run(waiting: Running, model_server: ModelServer) -> None:
-    order(waiting, type="interrupt")
+    waiting.order(type="interrupt")
     ended = end(waiting)
     assert (ended["type"], ended["reason"], ended["exit_code"]) == ("turn.failed", "interrupted", 130)
     assert len(model_server.requests) == 1
 
 
 def test_a_pause_does_not_wait_for_the_next_attempt(waiting: Running, model_server: ModelServer) -> None:
-    order(waiting, type="pause")
+    waiting.order(type="pause")
     assert end(waiting)["reason"] == "interrupted"
     assert len(model_server.requests) == 1
 
 
 def test_go_on_sends_the_same_bytes_at_once(waiting: Running, model_server: ModelServer) -> None:
     model_server.script([{"text": "done"}])
-    order(waiting, type="continue")
+    waiting.order(type="continue")
     assert end(waiting)["reason"] == "completed"
     first, second = model_server.requests
     assert first.body == second.body
@@ -58,7 +51,7 @@ def test_go_on_sends_the_same_bytes_at_once(waiting: Running, model_server: Mode
 
 def test_a_word_goes_out_with_the_next_attempt(waiting: Running, model_server: ModelServer) -> None:
     model_server.script([{"text": "done"}])
-    order(waiting, type="steer", text="in French, please")
+    waiting.order(type="steer", text="in French, please")
     assert end(waiting)["reason"] == "completed"
     first, second = model_server.requests
     assert b"French" not in first.body and b"in French, please" in second.body

@@ -1,15 +1,12 @@
 """Money and windows through the whole program: what is unknown stops a limited run and is said."""
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.model_server.fixture import ModelServer
 from tests.models.views import DIALECTS
-from tests.program import Program, ended
+from tests.program import Program
 
 PRICES = "price_input = 2.0\nprice_output = 10.0\nprice_cache_read = 0.5\nprice_cache_write = 3.0\n"
 USAGE = {"input": 1_000_000, "output": 100_000, "cache_read": 600_000}
@@ -24,10 +21,6 @@ def program_with(root: Path, server: ModelServer, dialect: str, facts: str) -> P
     return program
 
 
-def end(out: str) -> Mapping[str, Any]:
-    return ended([json.loads(line) for line in out.splitlines()])
-
-
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_usage_and_cost_are_the_numbers_of_the_server(
     model_server: ModelServer, tmp_path: Path, dialect: str
@@ -35,7 +28,7 @@ def test_usage_and_cost_are_the_numbers_of_the_server(
     model_server.script([{"text": "done", "usage": USAGE}])
     facts = f"context_window = 2000000\nmax_output = 1000\n{PRICES}"
     ran = program_with(tmp_path, model_server, dialect, facts).run("exec", "--json", "go")
-    ended = end(ran.out)
+    ended = ran.end
     assert ended["usage"]["input_tokens"] == 1_000_000
     assert ended["usage"]["cached_input_tokens"] == 600_000
     assert ended["usage"]["output_tokens"] == 100_000
@@ -47,7 +40,7 @@ def test_a_limit_of_money_and_an_unknown_price_send_nothing(
 ) -> None:
     program = program_with(tmp_path, model_server, "chat", "context_window = 50000\n")
     ran = program.run("exec", "--json", "--max-cost", "5", "go")
-    assert (ran.code, end(ran.out)["reason"]) == (3, "cost_unknown")
+    assert (ran.code, ran.end["reason"]) == (3, "cost_unknown")
     assert model_server.requests == []
 
 
@@ -58,7 +51,7 @@ def test_a_request_that_could_pass_the_limit_is_not_sent(model_server: ModelServ
     )
     facts = f"context_window = 100000\nmax_output = 8000\n{PRICES}"
     ran = program_with(tmp_path, model_server, "chat", facts).run("exec", "--json", "--max-cost", "1", "go")
-    assert (ran.code, end(ran.out)["reason"]) == (3, "budget_cost")
+    assert (ran.code, ran.end["reason"]) == (3, "budget_cost")
     model_server.allow_unplayed = True  # the last words, where they are worth their price
     assert 1 <= len(model_server.requests) <= 2
 
