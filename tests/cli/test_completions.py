@@ -10,6 +10,7 @@ import pytest
 from agent_tui.cli.parser import COMMANDS
 from tests.cli.terminal import Terminal
 from tests.program import Program
+from tests.waiting import WAIT_S
 
 Offered = Callable[[str], list[str]]
 
@@ -58,7 +59,7 @@ def fish(program: Program) -> Offered:
 
 def told(program: Program, *command: str) -> list[str]:
     done = subprocess.run(
-        command, cwd=program.workspace, env=program.environ, text=True, capture_output=True, timeout=60
+        command, cwd=program.workspace, env=program.environ, text=True, capture_output=True, timeout=WAIT_S
     )
     assert done.stderr == ""
     return sorted(filter(None, done.stdout.splitlines()))

@@ -14,6 +14,7 @@ import pytest
 from tests.model_server.fixture import ModelServer
 from tests.models.test_collect import STREAMS, streams
 from tests.models.views import DIALECTS
+from tests.program import ended
 from tests.waiting import WAIT_S
 
 Step = Mapping[str, Any]
@@ -145,7 +146,7 @@ def test_arguments_that_are_always_cut_end_the_run(program: Program) -> None:  #
     cut = {"tool": "apply_patch", "arguments": json.dumps({"patch": ADD})[:40]}
     program.server.script([{"calls": [cut], "stop": "length"}], repeat_last=True)
     events = program.run("chat", code=3)
-    assert events[-1]["reason"] == "loop_detected"
+    assert ended(events)["reason"] == "loop_detected"
     assert len(program.server.requests) <= 6  # notice, block and stop of design d.5, then the last words
     assert not (program.workspace / "a.txt").exists()
 
@@ -211,7 +212,7 @@ def test_each_class_of_failure_is_sent_again_as_often_as_it_should(
 ) -> None:  # A37, requirement 10
     program.server.script([{"status": status, "headers": NOW, "body": {"error": error}}], repeat_last=True)
     events = program.run("chat", code=1)
-    assert error["message"] in events[-1]["error"]["message"]
+    assert error["message"] in ended(events)["error"]["message"]
     sent = program.server.requests
     assert len(sent) == requests and len({request.body for request in sent}) == 1
 
