@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from itertools import takewhile
 
 from agent_tui.engine import events
 from agent_tui.tui import cutting
@@ -15,15 +16,17 @@ PIECE = 200  # events between two chances for a key
 async def rebuild(stored: Iterable[events.Event], before: int) -> tuple[list[Block], Feed]:
     """Blocks up to the event `before` and the feed that made them, without stopping the screen for long."""
     feed = Feed(State())
-    blocks: list[Block] = []
-    for number, event in enumerate(stored):
-        if event.seq >= before:
-            break
+    return await extended(feed, [], takewhile(lambda event: event.seq < before, stored)), feed
+
+
+async def extended(feed: Feed, blocks: list[Block], stored: Iterable[events.Event]) -> list[Block]:
+    """The blocks of the feed with what more events make of them, without stopping the screen for long."""
+    for number, event in enumerate(stored, start=1):
         feed.apply(event)
         blocks = take(feed, blocks)
-        if number % PIECE == PIECE - 1:
+        if number % PIECE == 0:
             await asyncio.sleep(0)
-    return blocks, feed
+    return blocks
 
 
 def take(feed: Feed, blocks: list[Block]) -> list[Block]:

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agent_tui.engine.commands import Subject
-from agent_tui.tui.earlier import rebuild
+from agent_tui.tui.earlier import extended
+from agent_tui.tui.feed import Feed
 from agent_tui.tui.link import RefusedError
 from agent_tui.tui.screens.view import View
+from agent_tui.tui.state import State
 from agent_tui.tui.transcript import render
 from agent_tui.tui.transcript.lines import BLANK, Line, Span, untrusted
 from agent_tui.tui.transcript.look import Look
 
 if TYPE_CHECKING:
-    from agent_tui.engine.events import Event
     from agent_tui.tui.app import AgentApp
     from agent_tui.tui.transcript.blocks import Block
 
@@ -28,7 +29,7 @@ class WatchView(View):
     def __init__(self, agent: "AgentApp", session_id: str) -> None:
         super().__init__(agent)
         self._session_id = session_id
-        self._events: list[Event] = []
+        self._feed = Feed(State())
         self._blocks: list[Block] | None = None
         self._read = 0  # number of the last record
         self._failure = ""
@@ -45,10 +46,10 @@ class WatchView(View):
             self.draw()
             return
         self._read = found["read"]
-        if found["events"] or self._blocks is None:
-            self._events += found["events"]
+        if found["events"] or self._blocks is None or self._failure:
             at_end = self.body.top >= self.body.last_top
-            self._blocks, _ = await rebuild(self._events, self._events[-1].seq + 1 if self._events else 0)
+            self._failure = ""
+            self._blocks = await extended(self._feed, self._blocks or [], found["events"])
             self.draw()
             if at_end:
                 self.scroll("end")
