@@ -48,17 +48,18 @@ def points(taken: Sequence[Checkpoint], *, external: bool) -> list[Point]:
     """The rows for checkpoints, oldest first; with `external` also what was changed between calls, and
     without the calls that changed nothing."""
     rows: list[Point] = []
-    for index, item in enumerate(taken):
-        following = next((each for each in taken[index + 1 :] if each.session == item.session), None)
+    newer: dict[str, Checkpoint] = {}  # session → its next checkpoint
+    for item in reversed(taken):
+        following, newer[item.session] = newer.get(item.session), item
         changed = item.after or (following.changes if following is not None else ())
         others = bool(changed) and all(each.author is Author.EXTERNAL for each in changed)
         idle = external and following is not None and (others or not (changed or item.broken))
+        if others and external and following is not None:
+            rows.append(Point(item, changed, following.created_at, following.id, external=True))
         if item.cause.phase in _SHOWN and not (idle and item.cause.phase is Phase.BEFORE_CALL):
             own = () if others and external else changed
             rows.append(Point(item, own, item.created_at, following.id if following else ""))
-        if others and external and following is not None:
-            rows.append(Point(item, changed, following.created_at, following.id, external=True))
-    return rows
+    return rows[::-1]
 
 
 def before_words(point: Point) -> str:
