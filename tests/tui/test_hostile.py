@@ -220,6 +220,9 @@ PLACES = {
     "refused diff": Place(keys=("/diff",), data={Q.DIFF: events.Refused(command_id="", reason=BAD)}),
     "sessions": Place(keys=("/resume",), data={Q.SESSIONS: [SESSION]}),
     "terminals": Place(keys=("f3",), data={Q.TERMINALS: [TERMINAL]}),
+    "output of a terminal": Place(
+        keys=("f3", "o"), data={Q.TERMINALS: [TERMINAL], Q.OUTPUT: f"{BAD}\n{BAD}"}
+    ),
     "attached terminal": Place(keys=("f3", "enter"), data={Q.TERMINALS: [TERMINAL]}),
     "checkpoints": Place(keys=("/checkpoints",), data={Q.CHECKPOINTS: [POINT]}),
     "rollback preview": Place(

@@ -98,9 +98,7 @@ def _head(call: Call, expanded: bool, look: Look) -> list[Line]:
     glyph, word, role = state_words(call)
     lead = _lead(glyph, word, role, look)
     indent = width_of(lead)
-    right = tuple(Span(text, "muted") for text in [own_words(right_end(call, look), look.glyphs)] if text)
-    if call.state == "denied" and call.denied_by not in ("", "by you"):
-        right = tuple(untrusted(call.denied_by, "muted"))
+    right = tuple(untrusted(own_words(right_end(call, look), look.glyphs), "muted"))
     room = look.width - (width_of(right) + 1 if right else 0)
     rows = wrap(
         untrusted(call.shown or call.tool, "strong", strict=True),
