@@ -181,9 +181,11 @@ async def _spawn_sandboxed(request: _Request, channels: Channels) -> Running:
         running = await _instructed(pid, request, channels, ready, network)
     except BaseException as error:
         os.kill(pid, signal.SIGKILL)
-        await asyncio.to_thread(os.waitpid, pid, 0)
-        if ready:
-            ready.release()
+        try:
+            await asyncio.to_thread(os.waitpid, pid, 0)
+        finally:  # whoever waits may be told a second time to give up
+            if ready:
+                ready.release()
         if isinstance(error, ProcessLookupError):  # it gave up after it had told its pid
             raise start_failure(_said(channels)) from error
         raise

@@ -7,6 +7,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from sandbox.policy import Mode
 from sandbox.probe import ProbeResult
 from tests.sandbox.conftest import Shell, read_until
 from tests.sandbox.worlds import World
+from tests.waiting import WAIT_S, until
 from tools.paths import writing_need
 
 AGENT = Path(__file__).with_name("agent.py")
@@ -56,7 +59,7 @@ def test_a_crash_leaves_stand_ins_that_the_next_start_removes(world: World, foun
     agent.wait()
     agent.stdout.close()
     # bwrap may still be laying its mounts, and would make a file anew that goes at that moment
-    assert select.select([first.fd], [], [], 10)[0]
+    assert select.select([first.fd], [], [], WAIT_S)[0]
     first.close()
     assert ".envrc" in names(world)
     assert Placeholders.of(world.state, world.ws).present() == ()
@@ -416,6 +419,34 @@ async def test_stand_ins_go_also_when_a_grant_is_impossible(shell: Shell) -> Non
     with pytest.raises(SandboxError, match="cannot grant"):
         await shell.start("true", policy={"readable": (shell.world.out / "missing",)})
     assert names(shell.world) == before
+
+
+async def test_stand_ins_go_also_when_a_start_is_cancelled_twice(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = shell.world
+    before = names(world)
+    wrapper = world.base / "bwrap"
+    wrapper.write_text("#!/bin/sh\nexec sleep 600\n")
+    wrapper.chmod(0o755)
+    is_reaping, may_reap, waitpid = threading.Event(), threading.Event(), os.waitpid
+
+    def reap(pid: int, options: int) -> tuple[int, int]:
+        is_reaping.set()
+        may_reap.wait(WAIT_S)
+        return waitpid(pid, options)
+
+    silent = Shell(world, replace(shell.found, bwrap=str(wrapper)))
+    start = asyncio.create_task(silent.start("true"))
+    await asyncio.to_thread(until, lambda: ".envrc" in names(world))
+    monkeypatch.setattr("os.waitpid", reap)
+    start.cancel()
+    await asyncio.to_thread(is_reaping.wait, WAIT_S)
+    start.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await start
+    may_reap.set()
+    assert names(world) == before
 
 
 async def test_a_setting_of_git_with_a_word_too_long_for_a_name_harms_nothing(shell: Shell) -> None:
