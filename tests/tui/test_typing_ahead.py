@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 from agent_tui.engine import commands, events
 from agent_tui.engine.types import TaskStatus
@@ -95,6 +96,23 @@ async def test_a_preview_that_cannot_be_shown_whole_is_not_confirmed(tmp_path: P
         await it.act("arm")
         await it.press("enter")
         assert it.engine.sent_of(commands.Rollback) == []
+
+
+async def test_a_rollback_that_waits_for_terminals_is_the_one_that_was_confirmed(tmp_path: Path) -> None:
+    def terminal(state: Literal["live", "ended"]) -> events.TerminalChanged:
+        return events.TerminalChanged(terminal="t1", call_id="c1", command="npm run dev", state=state)
+
+    async with driven(tmp_path, [terminal("live")], on=gallery.Scene().on) as it:
+        await it.feed(b"/checkpoints\r\r")
+        await it.act("arm")
+        await it.press("enter")
+        assert "stopping 1 terminal first" in it.screen
+        await it.press("c")
+        assert it.engine.sent_of(commands.Rollback) == []
+        it.engine.emit(terminal("ended"))
+        await it.settle()
+        sent = [body for body in it.engine.sent_of(commands.Rollback) if isinstance(body, commands.Rollback)]
+        assert [body.mode for body in sent] == ["both"]
 
 
 async def test_a_key_that_is_held_down_deletes_no_session(tmp_path: Path) -> None:

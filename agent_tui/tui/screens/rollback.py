@@ -50,7 +50,7 @@ class PreviewView(View):
         self._failure = ""
         self._grants = 0  # that end with a rollback of the conversation
         self._taken_at = 0.0  # when the target was taken, UTC seconds; 0: not known
-        self._stopping: Timer | None = None  # terminals were asked to end, and the rollback waits
+        self._stopping: Timer | None = None  # terminals were asked to end, and the rollback waits, as it is
         self._choices: dict[str, str] = {}
         self._at = 0
 
@@ -175,7 +175,7 @@ class PreviewView(View):
             self._choices[path] = _CHOICES[(_CHOICES.index(now) + 1) % len(_CHOICES)]
         elif key in ("up", "down") and len(conflicts) > 1:
             self._at = (self._at + (1 if key == "down" else -1)) % len(conflicts)
-        elif character in ("f", "c") and not self._redo_at:
+        elif character in ("f", "c") and not self._redo_at and self._stopping is None:
             wanted: RollbackMode = "files" if character == "f" else "conversation"
             self._mode = wanted if self._mode == "both" else "both"
         elif character == "d" and self._target:
