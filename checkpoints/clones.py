@@ -66,6 +66,7 @@ class Clones:
     temporary: Path  # a directory on the same file system
     _refused: set[int] = field(default_factory=set)  # devices that share no blocks with ours
     _layouts: dict[bytes, bytes] = field(default_factory=dict)  # id → digest
+    _has_new_names: bool = False
 
     def may_share(self, device: int) -> bool:
         """Whether it was not yet found that files of that device cannot be copied."""
@@ -74,7 +75,8 @@ class Clones:
     def take(self, descriptor: int) -> bytes:
         """The id of a copy of an open file, which is made unless there is an equal one.
 
-        It is on disk when this returns. Raises NoSharingError, and OSError when the disk is full.
+        Its content is on disk when this returns, its name after `synchronise`. Raises NoSharingError, and
+        OSError when the disk is full.
         """
         path = self.temporary / secrets.token_hex(8)
         copy = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o400)
@@ -90,11 +92,18 @@ class Clones:
             oid = secrets.token_bytes(ID_BYTES - _SIZE_BYTES) + size.to_bytes(_SIZE_BYTES, "big")
             os.fdatasync(copy)
             path.rename(self._path(oid))
+            self._has_new_names = True
             self._layouts[oid] = layout.digest()
             return oid
         finally:
             os.close(copy)
             path.unlink(missing_ok=True)
+
+    def synchronise(self) -> None:
+        """Return when all copies have their names on disk; raises OSError."""
+        if self._has_new_names:
+            synchronise_names(self.directory)
+            self._has_new_names = False
 
     def put(self, oid: bytes, descriptor: int) -> None:
         """Give an empty open file the content of a copy; raises OSError."""
@@ -177,6 +186,15 @@ class Clones:
 
     def _path(self, oid: bytes) -> Path:
         return self.directory / oid.hex()
+
+
+def synchronise_names(folder: str | Path) -> None:
+    """Return when all names in a folder are on disk; raises OSError."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _layout(descriptor: int, size: int) -> Layout | None:

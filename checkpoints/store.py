@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from checkpoints.clones import Clones
+from checkpoints.clones import Clones, synchronise_names
 from checkpoints.gitprocess import Git, GitError, ObjectReader, index_pack, run
 from checkpoints.objects import (
     Commit,
@@ -105,7 +105,9 @@ class Store:
         self._held.update({oid: (kind, content) for oid, kind, content in objects})
 
     def write_held(self) -> None:
-        """All that was held is on disk when this returns; raises OSError, and then it is still held."""
+        """All that was held, and each copy of a large file, is on disk when this returns; raises OSError, and
+        then it is still held."""
+        self.clones.synchronise()
         self.put_all((oid, kind, content) for oid, (kind, content) in self._held.items())
         self._held.clear()
 
@@ -242,11 +244,7 @@ class Store:
         """A new name is on disk once its folder is, and that of a new folder once the one above is."""
         folders = {os.path.dirname(path) for path in paths}
         for folder in (*folders, *([self._objects] if folders else ())):
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            synchronise_names(folder)
 
     def temporary(self) -> Path:
         """A name for a file to be renamed; what a killed process leaves there is swept by a prune."""

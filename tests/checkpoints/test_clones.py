@@ -149,6 +149,27 @@ def test_a_diff_names_a_large_file_and_does_not_show_it(
     assert "+2\n" in text and text.count("big") == 1
 
 
+def test_a_copy_has_its_name_on_disk_before_the_list_tells_of_it(
+    root: Path, open_session: OpenSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = open_session()
+    session.before()
+    large(root / "big")
+    folder, seen, synchronise = session.core.store.clones.directory, list[str](), os.fsync
+
+    def fsync(descriptor: int) -> None:
+        synchronise(descriptor)
+        if os.path.samestat(os.fstat(descriptor), folder.stat()):
+            seen.append(f"{len(copies(session))} named")
+
+    monkeypatch.setattr("os.fsync", fsync)
+    session.core.catalog._connection.set_trace_callback(
+        lambda statement: seen.append("listed") if statement == "COMMIT" else None
+    )
+    session.after()
+    assert seen == ["1 named", "listed"]
+
+
 def test_an_edit_by_hand_is_a_conflict_that_can_be_taken_and_not_merged(
     root: Path, open_session: OpenSession
 ) -> None:
