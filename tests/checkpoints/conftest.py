@@ -14,15 +14,21 @@ OpenSession = Callable[..., Session]
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
-    path = tmp_path / "w"
+def place(tmp_path: Path) -> Path:
+    """Where the workspace and the state directory lie."""
+    return tmp_path
+
+
+@pytest.fixture
+def root(place: Path) -> Path:
+    path = place / "w"
     path.mkdir()
     return path
 
 
 @pytest.fixture
-def state_dir(tmp_path: Path) -> Path:
-    path = tmp_path / "state"
+def state_dir(place: Path) -> Path:
+    path = place / "state"
     path.mkdir(mode=0o700)
     return path
 

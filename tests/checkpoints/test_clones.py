@@ -53,17 +53,8 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def root(disk: Path) -> Path:
-    path = disk / "w"
-    path.mkdir()
-    return path
-
-
-@pytest.fixture
-def state_dir(disk: Path) -> Path:
-    path = disk / "state"
-    path.mkdir(mode=0o700)
-    return path
+def place(disk: Path) -> Path:
+    return disk
 
 
 def large(path: Path, seed: bytes = b"") -> None:
@@ -315,16 +306,8 @@ class TestWhereNoBlocksAreShared:
     """The same on the disk of the tests, made to be one that cannot."""
 
     @pytest.fixture
-    def root(self, tmp_path: Path) -> Path:
-        path = tmp_path / "w"
-        path.mkdir()
-        return path
-
-    @pytest.fixture
-    def state_dir(self, tmp_path: Path) -> Path:
-        path = tmp_path / "state"
-        path.mkdir(mode=0o700)
-        return path
+    def place(self, tmp_path: Path) -> Path:
+        return tmp_path
 
     @pytest.mark.usefixtures("no_sharing")
     def test_large_files_are_named(self, root: Path, open_session: OpenSession) -> None:
