@@ -13,6 +13,7 @@ import os
 import secrets
 import struct
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -149,9 +150,9 @@ class Clones:
     def _covered(self, oids: Iterable[bytes]) -> int:
         extents: list[Extent] = []
         for oid in oids:
-            with open(self._path(oid), "rb") as copy:
+            with suppress(FileNotFoundError), open(self._path(oid), "rb") as copy:  # another process prunes
                 layout = _layout(copy.fileno(), size_of(oid))
-            extents += layout.extents if layout else ()
+                extents += layout.extents if layout else ()
         total = end = 0
         for _, place, length in sorted(extents, key=lambda extent: extent.place):
             total += max(0, place + length - max(place, end))

@@ -356,3 +356,12 @@ def test_ids_tell_the_size(root: Path, disk: Path) -> None:
     with (root / "big").open("rb") as stream:
         assert not clones.is_same(oid, stream.fileno())
         assert clones.take(stream.fileno()) != oid
+
+
+def test_a_copy_that_another_process_drops_meanwhile_costs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clones = Clones(tmp_path, tmp_path)
+    gone = {bytes(20)}
+    monkeypatch.setattr(Clones, "all", lambda _: gone)
+    assert clones.size(()) == 0
