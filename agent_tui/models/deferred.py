@@ -56,15 +56,14 @@ class _DeferredLoader(Loader):
 
 
 class _Finder:
-    """Defers `package` and every package below it."""
+    """Defers `packages` and every package below them."""
 
-    def __init__(self, package: str) -> None:
-        self._package = package
+    packages: tuple[str, ...] = ()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname != self._package and not fullname.startswith(self._package + "."):
+        if not any(fullname == each or fullname.startswith(each + ".") for each in self.packages):
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None and spec.submodule_search_locations is not None:
@@ -72,12 +71,20 @@ class _Finder:
         return spec
 
 
+_FINDER = _Finder()
+
+
 @contextmanager
 def deferring(package: str) -> Iterator[None]:
-    """Packages `package` and below that are imported inside the block run when they are needed."""
-    finder = _Finder(package)
-    sys.meta_path.insert(0, finder)
+    """Packages `package` and below that are imported inside the block run when they are needed.
+
+    The finder stays in place and finds nothing outside the block: taken away while another thread goes
+    through the list for a module of its own, it would make that thread pass over the finder behind it.
+    """
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, _FINDER)
+    _FINDER.packages += (package,)
     try:
         yield
     finally:
-        sys.meta_path.remove(finder)
+        _FINDER.packages = tuple(each for each in _FINDER.packages if each != package)

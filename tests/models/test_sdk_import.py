@@ -32,7 +32,8 @@ def test_types_of_openai_wait_until_they_are_needed_and_are_all_there() -> None:
 import sys
 from agent_tui.models.transport import load_sdk
 sdk = load_sdk("openai")
-assert not any("deferred" in type(finder).__module__ for finder in sys.meta_path)
+ours = [finder for finder in sys.meta_path if "deferred" in type(finder).__module__]
+assert all(finder.find_spec("openai.types", sdk.__path__) is None for finder in ours)
 print("openai.types.responses.response" in sys.modules, "openai.types.batch" in sys.modules)
 from openai.types.responses import Response
 from openai.types import *
@@ -46,6 +47,20 @@ print(made.model, Response.__name__, sdk.AsyncOpenAI(api_key="k").responses is n
     loaded, rest = run(code).split("\n")
     assert loaded == "False False"
     assert rest == "m Response True"
+
+
+def test_a_thread_that_looks_for_a_module_meanwhile_passes_over_no_finder() -> None:
+    """The import system goes through `sys.meta_path` itself, not through a copy of it."""
+    code = """
+import sys
+from agent_tui.models.deferred import deferring
+with deferring("json"):
+    looking = iter(sys.meta_path)
+    met = [next(looking), next(looking)]
+met += looking
+print([each for each in sys.meta_path if each not in met])
+"""
+    assert run(code) == "[]"
 
 
 def test_an_sdk_that_cannot_wait_is_imported_in_its_own_order(tmp_path: Path) -> None:
