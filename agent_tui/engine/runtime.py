@@ -1,7 +1,6 @@
 """The engine as its front ends hold it: a queue of commands in, the stream of events out.
 
-Drives one session: starts turns when messages wait, answers questions that commands ask, and ends
-within two seconds of `Shutdown`.
+Starts turns when messages wait, answers what commands ask, ends within two seconds of `Shutdown`.
 """
 
 import asyncio
@@ -70,6 +69,7 @@ MAX_COMMANDS = 1_000
 NOTHING_PAUSED = "there is no paused task"
 _AT_ANY_TIME = ("model", "effort", "title")  # settings that change in a run, the others between two
 _CHANGE_THE_VIEW = (CompactionItem, RollbackItem)
+ENDS_S = 0.5  # between the last word of a run and its last write; no other command is taken meanwhile
 SHUTDOWN_S = 1.0  # for the running turn to end; after it what still runs is killed (2 s in all, design b.7)
 
 
@@ -109,9 +109,8 @@ class EngineRuntime:
         self._work: asyncio.Task[None] | None = None  # turns, a shell command or a compaction
         self._asides: set[asyncio.Task[None]] = set()  # inspections and the watch
         self._naming: asyncio.Task[None] | None = None
-        early: Early = {}
-        self._early = early
-        self._desk = Desk(session, self._waits, early, lambda: self._busy)
+        self._early: Early = {}
+        self._desk = Desk(session, self._waits, self._early, lambda: self._busy)
         self._recovery = Recovery(self._scope())
 
     def send(self, command: Command) -> None:
@@ -393,19 +392,20 @@ class EngineRuntime:
                 return await self._when_idle(command)
 
     async def _when_idle(self, command: Command) -> str:
-        """Commands that would get in the way of a run."""
+        """Commands that would get in the way of a run; one that has told its end gets a moment to be done."""
+        if self._work is not None:
+            await asyncio.wait({self._work}, timeout=ENDS_S)
         if self._busy:
             return "a run is under way; interrupt it or wait for its end"
-        cause = command.id
         match command.body:
             case RunShell():
-                self._begin(self._shell(command.body, cause))
+                self._begin(self._shell(command.body, command.id))
             case Compact():
-                self._begin(self._compact(command.body, cause))
+                self._begin(self._compact(command.body, command.id))
             case Rollback():
-                return await roll_back(self._scope(), command.body, cause)
+                return await roll_back(self._scope(), command.body, command.id)
             case Redo():
-                return await redo(self._scope(), cause)
+                return await redo(self._scope(), command.id)
         return ""
 
     async def _set(self, body: Set, cause: str) -> str:

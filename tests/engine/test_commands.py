@@ -6,6 +6,7 @@ from pathlib import Path
 
 from agent_tui.engine.commands import (
     Command,
+    Compact,
     Continue,
     Inspect,
     Pause,
@@ -182,6 +183,16 @@ async def test_a_command_of_the_person_runs_and_can_be_told_to_the_model(tmp_pat
         await finish(run, "go")
     notices = [item.text for item in run.session.fold.log if isinstance(item, NoticeItem)]
     assert notices == ["The user ran `git log`:\nran exec_command"]
+
+
+async def test_what_is_asked_as_soon_as_a_command_has_ended_is_not_refused(tmp_path: Path) -> None:
+    async with engine(tmp_path) as run:
+        for number in range(1, 4):
+            run.send(RunShell(command=f"make {number}"))
+            await run.wait(CallEnded, count=number)
+        run.send(Compact())
+        await run.idle()
+        assert run.bodies(Refused) == []
 
 
 async def test_a_changed_model_holds_for_the_next_turn_and_the_next_process(tmp_path: Path) -> None:
