@@ -142,7 +142,9 @@ class PlainApp:
     def _take(self, event: Event) -> None:
         body = event.body
         if isinstance(body, Inspected | Refused) and body.command_id in self._replies:
-            self._replies.pop(body.command_id).set_result(body)
+            reply = self._replies.pop(body.command_id)
+            if not reply.done():  # nobody waits for it any more
+                reply.set_result(body)
             return
         self.standing.take(body)
         self._follow_pending(event)
@@ -309,12 +311,20 @@ class PlainApp:
         finally:
             self._is_choosing = False
 
-    async def facts(self, subject: Subject, **args: str) -> Any | None:
-        """What an `Inspect` gives; None after its refusal was printed."""
+    def set_aside(self) -> None:
+        """End the line that is asked for."""
+        self._lines.set_aside()
+
+    async def reply(self, subject: Subject, **args: str) -> Inspected | Refused:
+        """The answer to an `Inspect`."""
         future: asyncio.Future[Inspected | Refused] = asyncio.get_running_loop().create_future()
         self._replies[f"plain-{self._commands + 1}"] = future
         self.send(Inspect(subject=subject, args=args))
-        reply = await future
+        return await future
+
+    async def facts(self, subject: Subject, **args: str) -> Any | None:
+        """What an `Inspect` gives; None after its refusal was printed."""
+        reply = await self.reply(subject, **args)
         if isinstance(reply, Inspected):
             return reply.data
         self.say(f"Refused: {one_line(reply.reason)}")

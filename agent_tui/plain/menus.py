@@ -7,11 +7,12 @@ from typing import Any, Literal, Protocol
 from agent_tui import exporting, handover
 from agent_tui.attachment import facts_of, read_image
 from agent_tui.engine.commands import CommandBody, Redo, Rollback, Set, Subject
-from agent_tui.engine.events import InputAccepted, InputDelivered
 from agent_tui.errors import UsageError
-from agent_tui.plain import facts
+from agent_tui.plain import facts, watching
+from agent_tui.plain.retelling import Retelling
 from agent_tui.plain.standing import Standing
-from agent_tui.plain.wording import Narrator, count
+from agent_tui.plain.watching import Watching
+from agent_tui.plain.wording import count
 from agent_tui.safe_text import one_line
 from context.items import Image
 
@@ -30,19 +31,13 @@ _CHOICES = {
 }
 
 
-class Terms(Protocol):
+class Terms(watching.Terms, Protocol):
     """What a menu needs of the line-mode interface."""
 
     standing: Standing
 
-    def say(self, *lines: str) -> None:
-        """Print lines."""
-
     def send(self, body: CommandBody) -> None:
         """To the engine."""
-
-    async def ask(self, prompt: str) -> str | None:
-        """One line; None when the person turned away from it."""
 
     async def facts(self, subject: Subject, **args: str) -> Any | None:
         """What an `Inspect` gives; None after its refusal was printed."""
@@ -57,7 +52,7 @@ class Menus:
         self._config = terms.standing.config
         self.next_arguments: list[str] | None = None
         self._images: list[Image] = []
-        self._watched: dict[str, int] = {}  # how far another session was printed
+        self._watching = Watching(terms)
 
     async def run(self, name: str, rest: str) -> bool:
         """Run the menu of that name; False when the session is to be left."""
@@ -211,23 +206,26 @@ class Menus:
         found.sort(key=lambda each: -float(each.get("updated_at") or 0))
         shown = found[:MOST_SHOWN]
         at = await self._chosen([facts.session(each, self._standing.session_id) for each in shown], "resume")
-        if at is not None:
-            self.next_arguments = handover.resuming(self._config, str(shown[at]["id"]), plain=True)
+        if at is None:
+            return
+        name = str(shown[at]["id"])
+        if shown[at].get("live"):
+            self._terms.say(f"{name} is open in another terminal.")
+            at = await self._chosen(["Watch it", "Continue a copy"], "what to do")
+            if at is not None:
+                await (self._watch(name) if at == 0 else self._fork(name))
+            return
+        self.next_arguments = handover.resuming(self._config, name, plain=True)
 
     async def _watch(self, rest: str) -> None:
-        """What was said in another session, since the last look at it."""
         if not rest:
-            self._terms.say("/watch ID prints a session that is open elsewhere; /sessions lists them.")
-            return
-        found = await self._terms.facts(Subject.WATCH, id=rest, read=str(self._watched.get(rest, 0)))
-        if found is not None:
-            self._watched[rest] = found["read"]
-            self._terms.say(*(spoken(found["events"]) or ["Nothing new."]))
+            self._terms.say("/watch ID follows a session that is open elsewhere; /sessions lists them.")
+        elif await self._watching.watch(rest):
+            await self._fork(rest)
 
-    async def _fork(self, _: str) -> None:
-        self.next_arguments = handover.resuming(
-            self._config, self._standing.session_id, fork=True, plain=True
-        )
+    async def _fork(self, rest: str) -> None:
+        name = rest or self._standing.session_id
+        self.next_arguments = handover.resuming(self._config, name, fork=True, plain=True)
 
     async def _new(self, _: str) -> None:
         self.next_arguments = ["--plain", *self.flags()]
@@ -257,23 +255,9 @@ class Menus:
         if stored is None:
             return
         try:
-            text = "\n".join(spoken(stored)) + "\n"
+            text = "\n".join(Retelling().lines(stored)) + "\n"
             file = exporting.write(self._config, self._standing.session_id, rest, text)
         except UsageError as error:
             self._terms.say(one_line(str(error), strict=True))
         else:
             self._terms.say(f"The session is in {one_line(str(file), strict=True)}.")
-
-
-def spoken(stored: Sequence[Any]) -> list[str]:
-    """Stored events as they were printed, the messages of the person among them."""
-    narrator, lines, said = Narrator(), list[str](), dict[str, str]()
-    for event in stored:
-        body = event.body
-        if isinstance(body, InputAccepted):
-            said[body.input_id] = body.text
-        elif isinstance(body, InputDelivered):
-            lines += ["", f"you> {one_line(said.pop(body.input_id, ''))}"]
-        else:
-            lines += narrator.lines(body)
-    return lines

@@ -175,7 +175,7 @@ COMMANDS: Mapping[str, Slash] = {
     "output": Slash(usage="/output TERMINAL", does="all that a terminal wrote", parse=_menu("output")),
     "resume": Slash(usage="/resume [ID]", does="another session", parse=_menu("resume")),
     "sessions": Slash(usage="/sessions", does="the same", parse=_menu("resume")),
-    "watch": Slash(usage="/watch ID", does="what is new in another session", parse=_menu("watch")),
+    "watch": Slash(usage="/watch ID", does="follow a session that is open elsewhere", parse=_menu("watch")),
     "fork": Slash(usage="/fork", does="continue a copy of this session", parse=_menu("fork")),
     "new": Slash(usage="/new", does="leave this session for an empty one", parse=_menu("new")),
     "export": Slash(usage="/export [FILE]", does="the session as a text file", parse=_menu("export")),

@@ -430,19 +430,21 @@ async def test_the_checkpoints_are_listed_with_what_they_take(
     assert "They take 3.2 MB on disk and are kept 14 days." in said
 
 
-async def test_another_session_is_printed_from_where_it_was_left(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("chosen", "asked"), [("1", Subject.WATCH), ("2", None)])
+async def test_a_session_that_is_open_elsewhere_is_watched_or_copied(
+    tmp_path: Path, chosen: str, asked: Subject | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = [InputAccepted(input_id="n1", kind=InputKind.PROMPT, text="mend it"), ENDED]
-    said.insert(1, InputDelivered(input_id="n1", item_id="i1", step=1))
-    events = [Event(seq=number, at=0.0, run_id="r1", body=body) for number, body in enumerate(said, 1)]
-    answers = {Subject.WATCH: {"events": events, "read": 7}}
-    lines = FakeLines(["/watch ab12", "/watch ab12", "/watch", "/quit"])
-    engine = await run(tmp_path, lines, answering(answers))
-    assert [body.args for body in engine.sent if isinstance(body, Inspect)] == [
-        {"id": "ab12", "read": "0"},
-        {"id": "ab12", "read": "7"},
-    ]
-    out = capsys.readouterr().out
-    assert "you> mend it" in out
-    assert "/watch ID prints a session that is open elsewhere" in out
+    answers = {
+        Subject.SESSIONS: [{"id": "ab12", "live": True, "workspace": str(tmp_path)}],
+        Subject.WATCH: {"events": [], "read": 0},
+    }
+    engine = FakeEngine(answering(answers))
+    engine.queue.put_nowait(SessionStarted(session_id="7f3a0000", workspace="/w", model="demo/demo"))
+    app = PlainApp(engine, config(tmp_path), FakeLines(["/resume", "1", chosen, "", "/watch", "/quit"]))
+    await asyncio.wait_for(app.run(None), timeout=WAIT_S)
+    looked = [body.subject for body in engine.sent if isinstance(body, Inspect)]
+    assert (Subject.WATCH in looked) == (asked is Subject.WATCH)
+    assert (app.next_arguments or [])[:3] == ([] if asked else ["resume", "ab12", "--fork"])
+    said = capsys.readouterr().out
+    assert "ab12 is open in another terminal." in said
+    assert ("/watch ID follows a session" in said) == (asked is not None)
