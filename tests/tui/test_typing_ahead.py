@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
+from textual import events as toolkit
+
 from agent_tui.engine import commands, events
 from agent_tui.engine.types import TaskStatus
 from agent_tui.tui.screens.checkpoints import CheckpointsView
@@ -50,6 +52,26 @@ async def test_they_wait_for_what_the_view_fetches(tmp_path: Path) -> None:
         assert it.app.editor.text == ""
 
 
+async def test_a_newer_key_does_not_overtake_those_that_wait(tmp_path: Path) -> None:
+    data = gallery.ANSWERS[gallery.Q.CHECKPOINTS]
+    async with driven(tmp_path) as it:
+        asked: list[commands.Command] = []
+        it.engine.send = asked.append  # type: ignore[method-assign]  # the answer is held back
+        it.send(b"/checkpoints\rgj")
+        await until(lambda: bool(asked) and len(listed(it)._ahead) == 2)
+        view, draw, done = listed(it), listed(it).draw, list[str]()
+
+        def draw_behind_a_key() -> None:
+            view.post_message(toolkit.Key("j", "j"))
+            view.draw = draw  # type: ignore[method-assign]
+            draw()
+            done.append("")
+
+        view.draw = draw_behind_a_key  # type: ignore[method-assign]  # the key comes while the list does
+        it.engine.emit(events.Inspected(command_id=asked[0].id, data=data))
+        await until(lambda: bool(done) and view.at == 2)
+
+
 async def test_escape_leaves_a_view_that_fetches(tmp_path: Path) -> None:
     async with driven(tmp_path) as it:
         asked: list[commands.Command] = []
@@ -75,15 +97,17 @@ async def test_a_key_that_is_held_down_confirms_no_preview(tmp_path: Path) -> No
     async with driven(tmp_path, on=gallery.Scene().on) as it:
         await it.feed(b"/checkpoints\r\r")
         await it.until("conflicts")
+        assert "too early" not in it.screen
         await it.press("enter", "enter")
         assert it.engine.sent_of(commands.Rollback) == []
+        assert "too early: that key did nothing" in it.screen
         it.clock.at += 0.4
         await it.press("enter")
         it.clock.at += 0.4  # it starts the pause again
         await it.press("enter")
         assert it.engine.sent_of(commands.Rollback) == [] and "Enter roll back" not in it.screen
         await it.act("arm")
-        assert "Enter roll back" in it.screen
+        assert "Enter roll back" in it.screen and "too early" not in it.screen
         await it.press("enter")
         assert len(it.engine.sent_of(commands.Rollback)) == 1
 
@@ -125,6 +149,7 @@ async def test_a_key_that_is_held_down_deletes_no_session(tmp_path: Path) -> Non
         assert "x again" not in it.screen
         await it.press("x")
         assert removed(it) == []
+        assert "for good? too early" in it.screen
         await it.act("arm")
         assert "x again" in it.screen
         await it.press("x")

@@ -93,6 +93,8 @@ class ChoiceView(ListView[str]):
         if ranks[value] > ranks.get(self._now, 0) and not (asked == value and self.is_armed):
             self._asked = value
             self.ask_again(f"this session only: {self._setting} {value}?", "Enter again · Esc")
+            if asked == value:
+                self.too_early()
             return True
         if value != self._now:
             self.agent.link.send(Set(key=self._setting, value=value))

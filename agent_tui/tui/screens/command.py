@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 
 from agent_tui import safe_text
 from agent_tui.tui import words
-from agent_tui.tui.screens.view import View
+from agent_tui.tui.screens.view import EARLY, View
 from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, wrap
 from agent_tui.tui.transcript.look import Look
 from agent_tui.tui.widgets.arming import DELAY_S
@@ -67,7 +67,9 @@ class CommandView(View):
                 self.say(f"{character} works after the end was on the screen; space goes on, end is last")
                 return True
             since = self._seen_at
-        if now - since >= DELAY_S:
+        if now - since < DELAY_S:
+            self.say(EARLY)
+        else:
             self._burst.add(key, character)
         return True
 

@@ -164,7 +164,7 @@ class PreviewView(View):
     def press(self, key: str, character: str) -> bool:
         conflicts = self._plan.conflicts if self._plan is not None else ()
         if not self.is_armed and (key == "enter" or (character == "k" and self._live)):
-            self.disarm()
+            self.too_early()
         elif key == "enter":
             self._run()
         elif character == "k" and self._live:

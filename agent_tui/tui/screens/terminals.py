@@ -171,6 +171,8 @@ class AttachedView(View):
     def on_key(self, event: events.Key) -> None:
         event.stop()
         event.prevent_default()
+        if self._is_for_another(event):
+            return
         if event.key in (LEAVE, "f3"):
             self.close()
             return

@@ -32,6 +32,7 @@ SCROLL_KEYS = {
 
 OVER_VIEWS = frozenset({"help", "transcript", "terminals", "mouse", "redraw", "suspend"})
 LEAVE_KEYS = ("escape", "ctrl+c")
+EARLY = "too early: that key did nothing"
 
 
 class Body(Widget):
@@ -110,6 +111,7 @@ class View(Screen[None]):
         self._found = ""
         self._said = ""
         self._again = ""  # behind what is said, once a second key counts
+        self._is_early = False  # the last key would have confirmed what nobody can have read
         self._arming = Arming(agent.clock.steady())
         self._is_closed = False
         self._line: Asked | None = None
@@ -151,9 +153,7 @@ class View(Screen[None]):
         self.body.show(self.content(self.look))
         self.draw_frame()
         if self._ahead and not self.awaits_data:
-            ahead, self._ahead = self._ahead, []
-            for event in ahead:
-                self.post_message(event)
+            self.call_next(self._catch_up)  # whoever draws may not be at the end of loading
 
     @property
     def awaits_data(self) -> bool:
@@ -196,8 +196,12 @@ class View(Screen[None]):
             return f"{self._line.title}: {self._line.text}", "Enter keep · Esc back"
         if self._finding is not None:
             return f"find: {self._finding}", "Enter find · Esc back"
-        said = f"{self._said} {self._again if self.is_armed else ''}" if self._again else self._said
-        return self.keys_first, said or self.keys_second
+        early = EARLY if self._is_early and not self.is_armed else ""
+        if self._again:
+            return self.keys_first, f"{self._said} {self._again if self.is_armed else early}"
+        return self.keys_first, self._said or (
+            f"{early}, it counts once it is named here" if early else self.keys_second
+        )
 
     def say(self, words: str) -> None:
         """A word in the last row until the next key."""
@@ -211,10 +215,15 @@ class View(Screen[None]):
         return self._arming.is_armed(self.agent.clock.steady(), draft=False)
 
     def disarm(self) -> None:
-        """Something that a key confirms was drawn, or such a key came too early: the pause begins."""
+        """Something that a key confirms was drawn: the pause begins."""
         now = self.agent.clock.steady()
         self._arming.drawn(now)
         self.set_timer(self._arming.due_in(now) + 0.01, self.draw_frame)
+
+    def too_early(self) -> None:
+        """A key that confirms came before the pause was over: it begins again, which is said."""
+        self.disarm()
+        self._is_early = True
 
     def ask_again(self, question: str, again: str) -> None:
         """Ask in the last row for a second key, which `again` names as soon as it counts."""
@@ -230,15 +239,30 @@ class View(Screen[None]):
     def on_key(self, event: events.Key) -> None:
         event.stop()
         event.prevent_default()
-        if self._is_closed:  # typed before the view was gone: it belongs to the draft
+        if self._is_for_another(event):
+            return
+        leaves = self.awaits_data and event.key in LEAVE_KEYS
+        if not leaves and (self.awaits_data or self._ahead):
+            self._ahead.append(event)
+            return
+        self._take(event)
+
+    def _catch_up(self) -> None:
+        """The keys that waited, before any newer one."""
+        while self._ahead and not self.awaits_data:
+            event = self._ahead.pop(0)
+            if not self._is_for_another(event):
+                self._take(event)
+
+    def _is_for_another(self, event: events.Key) -> bool:
+        """Whether a key was typed behind one that closed this view, or opened another: it is there now."""
+        if self._is_closed:
             self.agent.editor.post_message(events.Key(event.key, event.character))
-            return
-        if self.app.screen is not self and self.agent.views.take_key(event):
-            return  # typed behind the key that opened another view from here
-        if self.awaits_data and event.key not in LEAVE_KEYS:
-            self._ahead.append(events.Key(event.key, event.character))
-            return
-        self._said = self._again = ""
+            return True
+        return self.app.screen is not self and self.agent.views.take_key(event)
+
+    def _take(self, event: events.Key) -> None:
+        self._said, self._again, self._is_early = "", "", False
         if self._line is not None:
             self._line_key(self._line, event)
         elif self._finding is not None:
