@@ -9,7 +9,7 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -373,7 +373,7 @@ def _ports(
         branch=lambda: git_branch(config.workspace),
         nested_instructions=lambda paths: nested_instructions(config, paths),
     )
-    return _with_stored(ports, config), (*roles.problems, *unusable)
+    return _with_stored(ports, config, start.settings), (*roles.problems, *unusable)
 
 
 class _Roles:
@@ -427,7 +427,7 @@ def _models_of(settings: Settings) -> Callable[[], Awaitable[list[dict[str, obje
     return listed
 
 
-def _with_stored(ports: "Ports", config: Config) -> "Ports":
+def _with_stored(ports: "Ports", config: Config, settings: Settings) -> "Ports":
     """The ports with what reaches other sessions and the person's settings."""
     from agent_tui import told
 
@@ -456,7 +456,7 @@ def _with_stored(ports: "Ports", config: Config) -> "Ports":
     return replace(
         ports,
         watch=watch,
-        sessions=lambda: _session_list(config),
+        sessions=lambda: _session_list(config, settings),
         rename_session=rename,
         remove_session=remove,
         keep_model=keep_model,
@@ -464,21 +464,28 @@ def _with_stored(ports: "Ports", config: Config) -> "Ports":
     )
 
 
-def _session_list(config: Config) -> list[dict[str, object]]:
+def _session_list(config: Config, settings: Settings) -> list[dict[str, object]]:
     """As `Subject.SESSIONS` has it."""
     from checkpoints.index import list_sessions
 
+    @cache
+    def window(model: str) -> int | None:
+        with suppress(AgentError):  # of a provider that is no longer there
+            return choose(model, settings, os.environ).context_window
+        return None
+
     return [
         {
+            **asdict(entry.more),
             "id": entry.id,
             "title": entry.title,
             "workspace": entry.workspace,
             "updated_at": entry.updated_at,
             "turns": entry.turns,
             "live": entry.owner is not None,
-            "model": entry.model,
+            "model": (model := entry.more.last_model or entry.model),
+            "context_window": window(model),
             "damage": entry.damage,
-            **asdict(entry.more),
         }
         for entry in list_sessions(config.state_dir)
     ]

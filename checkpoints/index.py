@@ -25,7 +25,8 @@ DISK_FULL = "the disk is full; make room"  # the damage of an entry whose store 
 
 _INDEX = """
 DROP TABLE IF EXISTS entries;
-CREATE TABLE IF NOT EXISTS listing (
+DROP TABLE IF EXISTS listing;
+CREATE TABLE IF NOT EXISTS listed (
     id TEXT PRIMARY KEY, stamp TEXT NOT NULL, workspace TEXT NOT NULL, title TEXT NOT NULL,
     model TEXT NOT NULL, created_at REAL NOT NULL, updated_at REAL NOT NULL,
     turns INTEGER NOT NULL, damage TEXT NOT NULL, unused INTEGER NOT NULL, more TEXT NOT NULL
@@ -168,10 +169,10 @@ def list_sessions(state_dir: Path, workspace: Path | None = None) -> list[Sessio
     """
     found = list(places(state_dir))
     with closing(_open_index(state_dir)) as index, index:
-        known = {row[0]: row[1:] for row in index.execute("SELECT * FROM listing")}
+        known = {row[0]: row[1:] for row in index.execute("SELECT * FROM listed")}
         entries = [_entry(index, place, known.get(place.id)) for place in found]
         gone = set(known) - {place.id for place in found}
-        index.executemany("DELETE FROM listing WHERE id = ?", [(one,) for one in gone])
+        index.executemany("DELETE FROM listed WHERE id = ?", [(one,) for one in gone])
     for entry in entries:
         if entry.unused and entry.owner is None:
             _sweep(SessionPlace(id=entry.id, directory=state_dir / "sessions" / entry.id))
@@ -199,7 +200,7 @@ def _open_index(state_dir: Path) -> sqlite3.Connection:
         try:
             index = sqlite3.connect(target, timeout=2)
             index.executescript(_INDEX)
-            index.execute("SELECT count(*) FROM listing").fetchone()
+            index.execute("SELECT count(*) FROM listed").fetchone()
             return index
         except sqlite3.OperationalError:
             continue
@@ -214,7 +215,7 @@ def _entry(index: sqlite3.Connection, place: SessionPlace, known: tuple[object, 
         facts = _read_facts(place)
         with suppress(sqlite3.OperationalError):  # a full disk: the list is made from the stores
             index.execute(
-                "INSERT OR REPLACE INTO listing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO listed VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (place.id, stamp, *map(_bound, facts)),
             )
     else:
@@ -291,7 +292,7 @@ def _read_facts(place: SessionPlace) -> tuple[object, ...]:
 
         why = DISK_FULL if is_about_writing(error) else str(error)
         return ("", "", "", 0.0, place.store.stat().st_mtime, 0, why, False, "")
-    title = " ".join(str(titled or said or "").split())[:MAX_TITLE_CHARS]
+    title = " ".join(str(more.fork_title or titled or said or "").split())[:MAX_TITLE_CHARS]
     return (
         str(started.get("workspace", "")),
         title,

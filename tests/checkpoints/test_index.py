@@ -3,10 +3,20 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.engine.events import Event, SessionStarted, SettingChanged, TurnStarted
+from agent_tui.engine.events import (
+    Body,
+    CallEnded,
+    Event,
+    InputDelivered,
+    ResponseEnded,
+    SessionStarted,
+    SettingChanged,
+    TurnStarted,
+)
 from agent_tui.engine.log import to_record
 from checkpoints.index import (
     NoSessionError,
+    SessionEntry,
     SessionPlace,
     create_session,
     find_session,
@@ -17,7 +27,9 @@ from checkpoints.index import (
 )
 from checkpoints.owner import Owner
 from checkpoints.records import SessionRecords
-from context.items import UserItem
+from checkpoints.types import FileChange
+from context.items import Usage, UserItem
+from tools.types import Outcome, OutcomeStatus
 
 
 async def make(state: Path, said: str, at: float, workspace: str = "/w") -> SessionPlace:
@@ -55,6 +67,52 @@ async def test_a_list_follows_what_is_written_later(tmp_path: Path) -> None:
     await records.append([to_record(event, 5.0)])
     assert [(entry.title, entry.updated_at) for entry in list_sessions(tmp_path)] == [("renamed", 5.0)]
     await records.close()
+
+
+async def test_a_copy_is_named_by_its_place_and_counts_what_came_after_it(tmp_path: Path) -> None:
+    place = await make(tmp_path, "fix the test", 1.0)
+    usage = Usage(input_tokens=900, output_tokens=100)
+
+    async def add(*bodies: Body) -> SessionEntry:
+        records = await SessionRecords.open(place.store)
+        entries = [Event(seq=5, at=5.0, run_id="", body=body) for body in bodies]
+        await records.append([to_record(entry, 5.0) for entry in entries])
+        await records.close()
+        return list_sessions(tmp_path)[0]
+
+    def changed(call_id: str, path: str) -> CallEnded:
+        change = FileChange(path=path, kind="M")
+        outcome = Outcome(status=OutcomeStatus.SUCCEEDED, text="")
+        return CallEnded(
+            call_id=call_id, tool="t", outcome=outcome, changes=(change,), external=(), duration_s=0.0
+        )
+
+    def answered(model: str) -> ResponseEnded:
+        return ResponseEnded(
+            step_id="s1", item_id="a1", text="", reasoning="", reasoning_s=0.0, usage=usage, cost_usd=None,
+            reserved_calls=0, model=model,
+        )  # fmt: skip
+
+    said = InputDelivered(input_id="i1", item_id="u1", step=1)
+    entry = await add(
+        said, changed("c1", "b.py"), changed("c2", "a.py"), answered("fake/m"), answered("fake/n")
+    )
+    assert (entry.title, entry.more.messages, entry.more.files) == ("fix the test", 1, 2)
+    assert (entry.more.paths, entry.more.context_tokens, entry.more.last_model) == (
+        ["b.py", "a.py"],
+        1_000,
+        "fake/n",
+    )
+    copied = SessionStarted(
+        session_id=place.id, workspace="/w", model="fake/m", resumed=True, forked_from="51d8"
+    )
+    entry = await add(copied)
+    assert (entry.title, entry.more.messages, entry.more.files) == ("fork of 51d8 at message 1", 0, 0)
+    again = SessionStarted(session_id=place.id, workspace="/w", model="fake/m", resumed=True)
+    entry = await add(again, said, changed("c3", "c.py"))
+    assert (entry.more.forked_from, entry.more.messages, entry.more.paths) == ("51d8", 1, ["c.py"])
+    entry = await add(SettingChanged(key="title", value="its own"))
+    assert (entry.title, entry.more.fork_title) == ("its own", "")
 
 
 async def test_damage_to_one_session_or_to_the_index_hides_no_other(tmp_path: Path) -> None:

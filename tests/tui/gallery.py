@@ -486,7 +486,10 @@ ANSWERS: dict[commands.Subject, Any] = {
             "title": "make empty input safe",
             "messages": 23,
             "files": 11,
-            "model": "gpt-5.1",
+            "paths": ["slugify.py", "test_slugify.py"],
+            "model": "openai/gpt-5.1",
+            "context_tokens": 46_240,
+            "context_window": 272_000,
             "cost_usd": 0.51,
             "last": "Empty input now gives `n-a`, and `None` still raises `TypeError`.",
             "live": True,
@@ -495,6 +498,17 @@ ANSWERS: dict[commands.Subject, Any] = {
         | {"id": "9c02", "title": "migrate orders table", "messages": 8, "files": 2, "ended": "crashed"},
         SESSION
         | {"id": "51d8", "title": f"slugify: {HOSTILE}", "messages": 41, "live": True, "updated_at": 800.0},
+        SESSION
+        | {
+            "id": "6e11",
+            "title": "fork of 51d8 at message 12",
+            "forked_from": "51d8",
+            "fork_title": "fork of 51d8 at message 12",
+            "messages": 6,
+            "files": 4,
+            "ended": "interrupted",
+            "updated_at": 790.0,
+        },
         SESSION
         | {
             "id": "2ab0",

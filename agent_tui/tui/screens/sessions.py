@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from textual import events
@@ -36,6 +37,12 @@ def when(at: float, now: float) -> str:
     return time.strftime("%d %b", then).lstrip("0")
 
 
+def _moment(at: float, now: float) -> str:
+    """`13:40`, or the day where it was another."""
+    clock = time.strftime("%H:%M", time.localtime(at))
+    return clock if time.localtime(at)[:3] == time.localtime(now)[:3] else when(at, now)
+
+
 def ended_words(item: Entry, own: str) -> str:
     """How a session stands, in the words of 3.7."""
     if item.get("damage"):
@@ -56,6 +63,7 @@ class SessionsView(ListView[Entry]):
     def __init__(self, agent: "AgentApp") -> None:
         super().__init__(agent)
         self._all: list[Entry] = []
+        self._undo: dict[str, float] = {}  # session → time of its first checkpoint, UTC seconds
         self._everywhere = False
         self._sort = 0
         self._deleting = ""  # id that `x` was pressed on
@@ -67,6 +75,10 @@ class SessionsView(ListView[Entry]):
 
     async def load(self) -> None:
         await self._fetch()
+        with suppress(RefusedError):  # the list is what counts
+            for each in await self.agent.link.ask(Subject.CHECKPOINTS):  # newest first
+                self._undo[each["session"]] = each["created_at"]
+            self.draw()
 
     async def _fetch(self, **args: str) -> None:
         """The list, after what `args` asks to be done to one of them."""
@@ -123,7 +135,7 @@ class SessionsView(ListView[Entry]):
         return [*rows, BLANK, (Span(f"{left}{numbers}ended", "muted"),)]
 
     def _title_room(self, look: Look) -> int:
-        taken = 2 + 10 + 13 + 1 + (0 if look.narrow else _MESSAGES + _FILES) + 12
+        taken = 2 + 10 + 13 + 1 + (0 if look.narrow else _MESSAGES + _FILES) + 11
         return max(look.width - taken, 8)
 
     def row(self, item: Entry, look: Look) -> Line:
@@ -158,17 +170,27 @@ class SessionsView(ListView[Entry]):
         if item.get("last"):
             last = untrusted(f'last: "{one_line(str(item["last"]))}"')
             rows.append(clip([*rest, *last], look.width, look.glyphs.more))
-        facts = [str(item.get("model") or ""), words.home(str(item.get("workspace") or ""))]
-        if item.get("cost_usd"):
-            facts.insert(1, words.money(float(item["cost_usd"])))
-        if item.get("files"):
-            facts.append(f"{words.count(int(item['files']), 'file')} changed")
-        if item.get("forked_from"):
-            facts.append(f"fork of {item['forked_from']}")
-        text = own_words(" · ", look.glyphs).join(fact for fact in facts if fact)
+        text = own_words(" · ", look.glyphs).join(map(one_line, self._facts(item)))
         rows.append(clip([*rest, *untrusted(text, "muted")], look.width, look.glyphs.more))
         rows[0] = (Span(lead, "strong"), *rows[0][1:])
         return rows
+
+    def _facts(self, item: Entry) -> list[str]:
+        """What it took, what can be taken back, what it changed."""
+        model = str(item.get("model") or "")
+        facts = [model.partition("/")[2] or model] if model else []
+        facts += [words.money(float(item["cost_usd"]))] if item.get("cost_usd") else []
+        used, window = int(item.get("context_tokens") or 0), int(item.get("context_window") or 0)
+        facts += [f"{min(used * 100 // window, 100)}% of the window"] if used and window else []
+        if begun := self._undo.get(str(item.get("id"))):
+            facts.append(f"undo from {_moment(begun, self.agent.clock.wall())}")
+        facts += [words.home(str(item.get("workspace") or ""))] if self._everywhere else []
+        if item.get("forked_from") and not item.get("fork_title"):  # it says so itself
+            facts.append(f"fork of {item['forked_from']}")
+        if item.get("files"):
+            files = ", ".join(map(str, item.get("paths") or ()))
+            facts.append(words.count(int(item["files"]), "file") + (f": {files}" if files else ""))
+        return facts
 
     # --- keys ----------------------------------------------------------------------------------
 
@@ -204,6 +226,7 @@ class SessionsView(ListView[Entry]):
                     self.run_worker(self._delete(doomed))
                 else:
                     self._ask_to_delete(doomed)
+                    self.too_early()
             return character == "x" or key == "escape"
         if character == "a":
             self._everywhere = not self._everywhere
