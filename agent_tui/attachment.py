@@ -3,10 +3,10 @@
 import base64
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui.errors import UsageError
+from agent_tui.frozen import frozen
 from context.items import Image
 from tools.file_kind import image_type
 from tools.image_size import MAX_SIDE, image_size
@@ -15,7 +15,7 @@ MAX_BYTES = 5_000_000  # what the strictest of the three vendors takes for one i
 HEAD_CHARS = 400_000  # of base64, in which the header of a picture ends
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Facts:
     """What a person may want to know of an attached picture; `pixels` is (0, 0) where it cannot be told."""
 

@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from agent_tui.config.providers import (
 )
 from agent_tui.engine.types import Config, ModelChoice, SandboxStatus
 from agent_tui.errors import AgentError, SessionBusyError, UnavailableError, UsageError
+from agent_tui.frozen import frozen
 from agent_tui.models.base import Model
 from agent_tui.scratch import scratch, sweep
 from sandbox.placeholders import present as stand_ins_present
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 NEWEST = "newest"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Start:
     """What a front end is started on: settings, and perhaps a stored session."""
 

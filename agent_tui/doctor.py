@@ -7,7 +7,6 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +14,7 @@ from agent_tui.config import paths
 from agent_tui.config.layers import Settings, unknown_variables
 from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, choose, provider_table
 from agent_tui.errors import UsageError
+from agent_tui.frozen import frozen
 from agent_tui.models.catalog import CatalogError, find_provider, provider_names
 from agent_tui.models.local import find_local_servers
 from agent_tui.scratch import scratch
@@ -27,7 +27,7 @@ MACHINE_CODE = 5
 RULES_NAME = "rules.toml"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Check:
     """One finding. `exit_code` counts when it failed: the main job cannot run."""
 

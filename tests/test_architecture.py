@@ -21,6 +21,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "tools": ("tools", "sandbox"),
     "agent_tui._imports": (),
     "agent_tui.errors": (),
+    "agent_tui.frozen": (),
     "agent_tui.models": ("agent_tui.models", "context", "agent_tui.errors"),
     "agent_tui.engine": (
         "agent_tui.engine",
@@ -164,6 +165,9 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agent_tui": ("agent_tui._imports",),
 }
 
+# How data is declared: what all of `agent_tui` may import.
+EVERYWHERE = "agent_tui.frozen"
+
 # Each library in its own place.
 PLACES: dict[str, tuple[str, ...]] = {
     "textual": ("agent_tui.tui",),
@@ -279,6 +283,8 @@ def _allowed(name: str) -> tuple[str, ...]:
 def _may_import(name: str, target: str) -> bool:
     # The plain name `agent_tui` in a rule means the package's own module, not everything below it.
     wide = name in ("agent_tui.bootstrap", "agent_tui.frontends", "agent_tui.oneoff")
+    if target == EVERYWHERE and name.startswith("agent_tui."):
+        return True
     return any(
         target == allowed or ((wide or allowed != "agent_tui") and _within(target, allowed))
         for allowed in _allowed(name)

@@ -3,12 +3,12 @@
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from getpass import getpass
 
 from agent_tui.config.layers import Settings
 from agent_tui.config.providers import KEY_VARIABLE, choose
 from agent_tui.errors import UsageError
+from agent_tui.frozen import frozen
 from agent_tui.models.catalog import Provider
 from agent_tui.models.local import ListingError, list_models
 from agent_tui.safe_text import visible
@@ -18,7 +18,7 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")  # no vendor's key looks 
 _WEB = ("http://", "https://")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Choice:
     """A model for this start; `demo` for the demo in its place."""
 

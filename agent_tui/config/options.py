@@ -2,9 +2,9 @@
 and the README's option table are all made from it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from agent_tui.frozen import frozen
 from agent_tui.models.example import EXAMPLE_MODEL
 
 Value = str | bool | int | float | tuple[str, ...] | None
@@ -13,7 +13,7 @@ Kind = Literal["text", "flag", "integer", "number", "choice", "list", "scalar"]
 Group = Literal["run", "exec", "settings"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Option:
     """One setting. `strictest` ranks values, safest first: the project may only move towards it."""
 

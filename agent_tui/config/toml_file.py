@@ -6,13 +6,13 @@ import re
 import stat
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui.config.options import OPTIONS, Key, Value, dotted, find, is_table, siblings
 from agent_tui.config.paths import shown
 from agent_tui.config.values import BadValueError, from_toml
 from agent_tui.errors import UsageError
+from agent_tui.frozen import frozen
 from agent_tui.near import nearest
 
 _HEADER = re.compile(r"^\s*\[\[?(?P<name>[^\]]+)\]\]?")
@@ -21,7 +21,7 @@ _SEGMENT = re.compile(r"\"([^\"]*)\"|'([^']*)'|([\w-]+)")
 MAX_BYTES = 1_000_000  # a settings file is written by hand
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FileSettings:
     """What one file sets: key → value, and profile name → the same."""
 

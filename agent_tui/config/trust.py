@@ -13,13 +13,13 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
 from agent_tui.config import paths
 from agent_tui.errors import AgentError
+from agent_tui.frozen import frozen
 
 MAX_ENTRIES = 20_000  # of the walk for nested instruction files; one not found is not trusted
 MAX_FILES = 200
@@ -39,7 +39,7 @@ class TrustState(StrEnum):
     CHANGED = "changed"  # a file is new or other than when it was asked about
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TrustFile:
     """One file that would have an effect; `sha256` is empty where it cannot be read."""
 
@@ -50,7 +50,7 @@ class TrustFile:
     lines: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Survey:
     """Every file of a workspace that would have an effect."""
 
@@ -58,7 +58,7 @@ class Survey:
     files: tuple[TrustFile, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Trust:
     """The state, and the names of the files that made it CHANGED."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from agent_tui.engine.costs import add_cost
 from agent_tui.engine.types import Budgets, EndReason
+from agent_tui.frozen import frozen
 from agent_tui.models.base import ModelInfo, cost_usd
 from context.items import Usage
 
@@ -42,7 +43,7 @@ class Spent:
         self.cost_usd = add_cost(self.cost_usd, cost_usd)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Budget:
     """The limits against what is used at one moment; `active_s` includes the open run."""
 

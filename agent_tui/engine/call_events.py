@@ -2,17 +2,17 @@
 them from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from agent_tui.engine.types import CallState, Decision
+from agent_tui.frozen import frozen
 from checkpoints.types import Checkpoint, FileChange
 from tools.types import Assessment, Outcome, Spawned
 
 # --- calls -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CallProposed:
     """The model asked for a call; same transaction as its response item."""
 
@@ -25,7 +25,7 @@ class CallProposed:
     to_model: bool = True  # False: the person keeps the output from the model
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CallChanged:
     """A call has a new state before it starts."""
 
@@ -34,7 +34,7 @@ class CallChanged:
     detail: str = ""  # "for your approval", "for the call before it"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CallStarted:
     """The call is about to run; on disk before it does (design b.3)."""
 
@@ -51,7 +51,7 @@ class CallStarted:
     written_after: Mapping[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CallSpawned:
     """A process of the call exists."""
 
@@ -59,7 +59,7 @@ class CallSpawned:
     process: Spawned
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CallOutput:
     """Transient. Cleaned live output of a running call or terminal."""
 
@@ -68,7 +68,7 @@ class CallOutput:
     terminal: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CallEnded:
     """The final outcome of a call, once; the model sees it only after this is on disk."""
 
@@ -83,14 +83,14 @@ class CallEnded:
     edited: str = ""  # arguments a person put in place of the model's
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CheckpointTaken:
     """A checkpoint exists; before the call it protects."""
 
     checkpoint: Checkpoint
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TerminalChanged:
     """A live process of `exec_command` began, ended or was lost."""
 
@@ -105,7 +105,7 @@ class TerminalChanged:
 # --- questions ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ApprovalAsked:
     """A person must decide; answered by a `Decide` command with this id. Stored before it is asked."""
 
@@ -130,7 +130,7 @@ class ApprovalAsked:
     grants: tuple[str, ...] = ()  # what `g` steps through, smallest first: "write_path /x", "network"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ApprovalDecided:
     """The decision, once for each approval; grants of the session are rebuilt from these."""
 
@@ -144,7 +144,7 @@ class ApprovalDecided:
     grant: str = ""  # the one of `ApprovalAsked.grants` that was given; empty: the one asked for
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class GrantRemoved:
     """A session grant is no longer valid: taken back, or ended by a stricter policy."""
 
@@ -152,7 +152,7 @@ class GrantRemoved:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LimitFacts:
     """The limit that a question is about: answered with an option, a number above `used`, or `none`."""
 
@@ -164,7 +164,7 @@ class LimitFacts:
     state: str  # the last check and how much has changed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class QuestionAsked:
     """`request_user_input`, or a question of the runtime without a call: answered by an `Answer`
     command with this id; with a `limit`, the answer that raises it is stored as `SettingChanged`."""
@@ -178,7 +178,7 @@ class QuestionAsked:
     kind: Literal["question", "no_progress", "no_checkpoint"] = "question"  # the last two: of the runtime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class QuestionAnswered:
     """The answer, or none when the person left the question."""
 
@@ -186,7 +186,7 @@ class QuestionAnswered:
     text: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LostResultAsked:
     """After a crash: a call that may have run and has no result; answered by `Settle`."""
 

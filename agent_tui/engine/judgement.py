@@ -5,13 +5,13 @@ rules, a missing sandbox, the hard line, what a person granted, ask rules, saved
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from agent_tui.engine.digest import short
 from agent_tui.engine.grants import grant_steps, parse_step, smallest, step_text
 from agent_tui.engine.rules import Action, Match, Rule, concerns, covers
 from agent_tui.engine.types import ApprovalPolicy
+from agent_tui.frozen import frozen
 from sandbox.policy import Mode, Policy
 from tools.types import Assessment, CallClass, Grant
 
@@ -19,7 +19,7 @@ RULES_FILE = "rules.toml"
 By = Literal["person", "rule", "grant", "policy"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Facts:
     """What is known beside the call itself."""
 
@@ -36,7 +36,7 @@ class Facts:
         return f"1 {self.approval} {self.policy.mode} {network} {boxed}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionGrant:
     """What a person allowed for the rest of the session: exactly these keys, there, with this."""
 
@@ -49,7 +49,7 @@ class SessionGrant:
     words: str = ""  # what it covers, as the person read it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Allow:
     """The call may run, with this grant."""
 
@@ -58,7 +58,7 @@ class Allow:
     scope: str = ""  # which rule or grant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ask:
     """A person must decide."""
 
@@ -66,7 +66,7 @@ class Ask:
     may_repeat: bool = True  # an answer may hold for the session or as a rule
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Refuse:
     """The call does not run; `text` is the answer to the model."""
 

@@ -5,17 +5,18 @@ holds for later processes until it is said anew (design d.1).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from agent_tui.engine.events import SettingChanged
 from agent_tui.engine.types import Budgets, Config
+from agent_tui.frozen import frozen
 
 Name = Literal["turns", "tools", "time", "tokens", "cost"]
 NONE = "none"  # the stored form of no limit
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Limit:
     """One dimension: its names in a setting, in `Budgets`, in the configuration and for people."""
 

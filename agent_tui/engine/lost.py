@@ -6,11 +6,11 @@ Reads files, `/proc` and the checkpoint; decides nothing (design b.5).
 import hashlib
 import os
 import signal
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from agent_tui.engine.fold import Call
+from agent_tui.frozen import frozen
 from tools.types import Spawned
 
 MAX_OUTPUT_BYTES = 4_096  # of the spool, from its end
@@ -84,7 +84,7 @@ def output_so_far(call: Call) -> str:
         return ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Evidence:
     """The facts of a lost result, for the card and for the model."""
 

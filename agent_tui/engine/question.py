@@ -1,6 +1,6 @@
 """The question about one call, as the stored event: what is shown, what could be answered."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent_tui.engine.digest import digest_of, files_digest
 from agent_tui.engine.events import ApprovalAsked
@@ -11,13 +11,14 @@ from agent_tui.engine.rule_scope import breadth, describe, widenings
 from agent_tui.engine.rules import UNKNOWN_WORD, Action, Rule
 from agent_tui.engine.types import Decision
 from agent_tui.engine.words import sandbox_words, session_words
+from agent_tui.frozen import frozen
 from tools.types import Grant
 
 _WITH_RULES = ("command", "network", "tool")  # edits and reads are granted for a session at most
 _DENIED_BY_RULE = ("run", "line", "edit", "read", "write", "tool")  # hosts cannot be told apart
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Question:
     """Why somebody is asked, and how far an answer may reach."""
 

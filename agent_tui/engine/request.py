@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 
 from agent_tui.engine.events import CallDrafted, ReasoningStreamed, RetryScheduled, TextStreamed
 from agent_tui.engine.inbox import steers
 from agent_tui.engine.scope import Scope
+from agent_tui.frozen import frozen
 from agent_tui.models.base import (
     CallProgress,
     Completed,
@@ -22,7 +22,7 @@ from agent_tui.models.base import (
 MAX_ATTEMPTS = 10  # of one request, whatever the policy says
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Steered:
     """A message or another model came while waiting to try again: the request is to be built anew."""
 

@@ -1,7 +1,7 @@
 """Gets one model response onto disk: request, retries, compaction, and the calls as proposed."""
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent_tui.engine.batch import skipped
 from agent_tui.engine.compaction import Compactor
@@ -16,6 +16,7 @@ from agent_tui.engine.request import ModelCall, Steered
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.stop import StoppedError
 from agent_tui.engine.types import EndReason
+from agent_tui.frozen import frozen
 from agent_tui.models.base import Completed, ErrorKind, ModelError, cost_usd
 from context.estimate import text_tokens
 from context.items import (
@@ -33,7 +34,7 @@ from context.view import View
 REJECTED = frozenset({ErrorKind.BAD_REQUEST, ErrorKind.AUTH, ErrorKind.QUOTA, ErrorKind.REFUSAL})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Response:
     """A response that is on disk; `over_budget`: its calls were answered as not run."""
 

@@ -8,11 +8,11 @@ covers exactly that shape; ask and deny rules also hold for everything that begi
 
 import hashlib
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from agent_tui.engine.spellings import TARGET_PROGRAMS, may_start, plain_spelling
+from agent_tui.frozen import frozen
 from tools.types import Grant
 
 UNKNOWN_WORD = "<?>"  # in keys: what stands here is only known when the shell runs
@@ -40,7 +40,7 @@ class Match(StrEnum):
     YES = "yes"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Rule:
     """One rule; empty `workspace` and `directory` mean everywhere."""
 

@@ -1,7 +1,6 @@
 """What one turn works with: the session, the ports, the orders, where output goes."""
 
 from collections import deque
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui.engine.events import ApprovalAsked, ApprovalDecided
@@ -11,11 +10,12 @@ from agent_tui.engine.standby import Relay
 from agent_tui.engine.stop import Stop
 from agent_tui.engine.types import Config
 from agent_tui.engine.waits import Waits
+from agent_tui.frozen import frozen
 from context.budget import Window
 from context.estimate import Meter
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Scope:
     """One turn's surroundings; constant while it runs."""
 

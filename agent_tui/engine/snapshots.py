@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent_tui.engine.events import Body, CallChanged, CheckpointTaken, NoticeRaised, StatusChanged
 from agent_tui.engine.prepare import Prepared, card_text
@@ -10,6 +10,7 @@ from agent_tui.engine.scope import Scope
 from agent_tui.engine.types import CallState
 from agent_tui.engine.watching import undo_notice
 from agent_tui.engine.waves import is_empty
+from agent_tui.frozen import frozen
 from checkpoints.types import Author, Cause, Checkpoint, CheckpointError, FileChange, Phase
 from context.items import UserItem
 
@@ -19,7 +20,7 @@ TELL_AFTER_S = 0.5  # of waiting for the checkpoint of a turn's start
 STOPPED_WAIT_S = 0.3  # for checkpoints of a turn that was told to stop
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Taken:
     """A checkpoint, or why there is none; `error` is empty where none was needed."""
 

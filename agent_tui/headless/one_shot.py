@@ -12,7 +12,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
@@ -39,6 +38,7 @@ from agent_tui.engine.events import (
     TurnStarted,
 )
 from agent_tui.engine.types import InputKind
+from agent_tui.frozen import frozen
 from agent_tui.headless.jsonl import JsonLines
 from agent_tui.headless.orders import MAX_LINE_BYTES, OrderError, parse
 from agent_tui.headless.progress import Progress
@@ -56,7 +56,7 @@ CLOSE_WITHIN_S = 2.5  # of a SIGTERM: the engine takes two seconds (design b.7)
 _SETTLE_S = 10.0  # for the engine to close after the last turn
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Later:
     """A message that is sent once so many responses have come, and no run is open unless it is a steer."""
 
@@ -65,7 +65,7 @@ class Later:
     steer: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Job:
     """What a one-shot run is asked to do and where its results go."""
 

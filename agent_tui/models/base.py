@@ -4,10 +4,10 @@ The engine imports this module and no other of `agent_tui.models`.
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, Protocol
 
+from agent_tui.frozen import frozen
 from context.items import ModelOrigin, Part, StopReason, Usage
 from context.view import View
 
@@ -30,7 +30,7 @@ class ErrorKind(StrEnum):
     MALFORMED = "malformed"  # the response cannot be understood
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelError:
     """A failed model call, as a value; `message` is one line for people and never holds a key."""
 
@@ -41,7 +41,7 @@ class ModelError:
     context_window: int | None = None  # the limit the provider stated with CONTEXT_OVERFLOW
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelRequest:
     """One request; the adapter turns it into bytes, and the same request gives the same bytes."""
 
@@ -55,7 +55,7 @@ class ModelRequest:
     idle_timeout_s: float = 120.0  # silence in the stream, before the first part as well
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TextDelta:
     """A piece of answer text; `offset` counts characters of the answer before it."""
 
@@ -63,7 +63,7 @@ class TextDelta:
     offset: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ReasoningDelta:
     """A piece of reasoning text."""
 
@@ -71,7 +71,7 @@ class ReasoningDelta:
     offset: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CallProgress:
     """Arguments of a call are being written; nothing of it may run yet."""
 
@@ -80,7 +80,7 @@ class CallProgress:
     arguments_chars: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Completed:
     """The response is whole; last part of a good stream.
 
@@ -95,7 +95,7 @@ class Completed:
     left_out: tuple[str, ...] = ()  # why units were not sent: a bug of ours, to be shown (design a.3)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Failed:
     """The response will not come; last part of a failed stream. Nothing of it may enter the log."""
 
@@ -105,7 +105,7 @@ class Failed:
 StreamPart = TextDelta | ReasoningDelta | CallProgress | Completed | Failed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelInfo:
     """What is known of a model; prices are USD per million tokens, None where unknown."""
 

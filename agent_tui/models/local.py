@@ -10,10 +10,10 @@ import socket
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from agent_tui.frozen import frozen
 from agent_tui.models.catalog import readable_providers
 
 LOOK_S = 0.5  # loopback answers in a millisecond or not at all
@@ -25,7 +25,7 @@ class ListingError(Exception):
     """A server gave no list of models; the text is one line and says why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LocalServer:
     """A server that answered, and the models it names."""
 

@@ -5,9 +5,9 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from agent_tui.frozen import frozen
 from agent_tui.models.catalog import CatalogError, Provider, find_model, find_provider, readable_providers
 from agent_tui.models.route import is_loopback
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FRESH_S = 30.0  # an answer of the local servers is used again for so long
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Offer:
     """A model to choose; `where` is the variable with its key or its server, or says which key is missing."""
 

@@ -4,9 +4,10 @@ import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
+from agent_tui.frozen import frozen
 from agent_tui.models.base import (
     Completed,
     ErrorKind,
@@ -21,7 +22,7 @@ from agent_tui.models.sse import ServerEvent, SseDecoder, StreamTooLongError
 from agent_tui.models.transport import TransportError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Built:
     """A request body, and why units were left out of it: each is a bug of ours, never the model's."""
 

@@ -7,11 +7,12 @@ order. What could be a secret is masked on the way out; pictures and results of 
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from agent_tui.frozen import frozen
 from agent_tui.models.base import ErrorKind, ModelError
 from agent_tui.models.scripted import SCRIPTED, ScriptedCall, ScriptedModel, Step
 from context.codec import DecodeError, decode, encode
@@ -42,7 +43,7 @@ class ReplayError(ValueError):
     """A line of a saved session cannot be read; the text names it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Said:
     """What the person typed, and how many responses had come before it."""
 

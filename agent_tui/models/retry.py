@@ -5,12 +5,12 @@ Waiting is the loop's: it shows the delay and can be interrupted. A retry sends 
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from agent_tui.frozen import frozen
 from agent_tui.models.base import ErrorKind, ModelError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Rule:
     """How one class of failure is treated; `retries` is the number of further attempts."""
 

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from urllib.parse import urlsplit
 
+from agent_tui.frozen import frozen
 from agent_tui.models.base import ModelInfo
 from agent_tui.models.catalog import CatalogError, Quirks, find_model, find_provider
 from agent_tui.models.example import EXAMPLE_MODEL
@@ -16,7 +17,7 @@ __all__ = ["CatalogError", "Route", "find_route", "is_loopback"]
 _LOOPBACK = re.compile(r"127(?:\.\d{1,3}){3}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Route:
     """Which model, reached how, and what is known of it. Holds the name of the key, never the key."""
 

@@ -6,9 +6,10 @@ A script is a list of steps, one a request, or a function from the view to the n
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from agent_tui.frozen import frozen
 from agent_tui.models.base import (
     CallProgress,
     Completed,
@@ -39,7 +40,7 @@ SCRIPTED = ModelInfo(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ScriptedCall:
     """A call the script makes; `arguments` is JSON text, sent as it stands."""
 
@@ -48,7 +49,7 @@ class ScriptedCall:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Step:
     """One response. `error` ends it after `parts_before` pieces; `cut` keeps the end from coming."""
 

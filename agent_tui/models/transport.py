@@ -16,10 +16,11 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from http import HTTPStatus
 from typing import Any, Literal
 
+from agent_tui.frozen import frozen
 from agent_tui.models.base import ErrorKind, ModelError
 from agent_tui.models.catalog import header_secrets
 from agent_tui.models.keys import KeyUnavailableError
@@ -45,7 +46,7 @@ class TransportError(Exception):
         self.error = error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Endpoint:
     """Where requests go. `api_key` is the value or finds it, never shown: not in a repr, not in an error."""
 

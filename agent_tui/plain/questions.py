@@ -3,12 +3,12 @@
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agent_tui.engine.commands import Answer, CommandBody, Decide, Settle
 from agent_tui.engine.events import ApprovalAsked, LostResultAsked, QuestionAsked
 from agent_tui.engine.types import Decision
+from agent_tui.frozen import frozen
 from agent_tui.plain.wording import changes_text
 from agent_tui.safe_text import one_line, visible, warnings
 
@@ -42,7 +42,7 @@ _LOST = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Choice:
     """One numbered line; `needs` is the prompt of a second question, empty for none."""
 

@@ -1,7 +1,6 @@
 """The slash commands of plain mode: parsing, and the text of their answers."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agent_tui.engine.commands import (
@@ -17,12 +16,13 @@ from agent_tui.engine.commands import (
     TerminalInput,
 )
 from agent_tui.engine.types import InputKind
+from agent_tui.frozen import frozen
 from agent_tui.plain import facts
 from agent_tui.safe_text import one_line
 from tools.types import STOP
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Parsed:
     """What a line means: a command to send, words to print, or leaving."""
 
@@ -35,7 +35,7 @@ class Parsed:
     about: str = ""  # something that line mode itself knows: `status`, `plan`, `doctor`
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Slash:
     """One slash command."""
 

@@ -1,9 +1,9 @@
 """How the interface looks in this terminal, decided once before the first paint."""
 
-from dataclasses import dataclass
+from agent_tui.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Chosen:
     """Theme and glyphs; `typed` is what was typed before the screen was there."""
 

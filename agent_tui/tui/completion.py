@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_tui.engine.commands import Subject
+from agent_tui.frozen import frozen
 from agent_tui.mention import best, mentioned, parted
 from agent_tui.safe_text import one_line
 from agent_tui.tui import slash
@@ -29,7 +30,7 @@ class Listing:
     at: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Entry:
     """One row: what it puts in place of the draft from `start` on."""
 

@@ -1,12 +1,14 @@
 """The glyphs of screens.md 4.1 and their ASCII forms; the word beside a glyph carries the meaning."""
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
+
+from agent_tui.frozen import frozen
 
 SPINNER = "◐◓◑◒"
 ASCII_SPINNER = "|/-\\"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Glyphs:
     """One set of glyphs; renderers never write one of these characters themselves."""
 

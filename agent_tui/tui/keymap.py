@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui.errors import UsageError
+from agent_tui.frozen import frozen
 from agent_tui.tui import keys
 
 PREFIX = "keys."
@@ -13,7 +13,7 @@ _NAME = re.compile(r"(?:(?:ctrl|alt|shift|super)\+)*(?:f\d{1,2}|[a-z0-9]|[a-z_]{
 _TYPED = re.compile(r"(?:shift\+)?(?:[a-z0-9]|space|[a-z_]+_mark)")  # these are text, and answer prompts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Keymap:
     """Key → action: everywhere, in the editor, in an empty editor; and the keys of a new line."""
 

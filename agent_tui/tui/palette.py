@@ -3,15 +3,16 @@
 A role is a word; renderers name roles, and this module alone knows what they look like.
 """
 
-from dataclasses import dataclass
 from functools import cache
 
 from rich.style import Style
 
+from agent_tui.frozen import frozen
+
 THEMES = ("dark", "light", "ansi", "mono")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Painted:
     """Colours of a theme that paints its own background."""
 

@@ -10,7 +10,8 @@ import select
 import termios
 import time
 import tty
-from dataclasses import dataclass
+
+from agent_tui.frozen import frozen
 
 WAIT_S = 0.1
 FAR_WAIT_S = 0.6  # over ssh: an answer that comes later would be read as keys
@@ -26,7 +27,7 @@ _ESCAPES = re.compile(
 _GLYPHS = "○─"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Answers:
     """None where the terminal did not answer."""
 

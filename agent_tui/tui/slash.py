@@ -1,7 +1,6 @@
 """The slash commands: what each is called, says, needs, and does. Only those that work are listed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_tui import exporting
@@ -9,6 +8,7 @@ from agent_tui.engine import commands
 from agent_tui.engine.commands import Set, Subject
 from agent_tui.engine.types import InputKind
 from agent_tui.errors import UsageError
+from agent_tui.frozen import frozen
 from agent_tui.safe_text import one_line
 from agent_tui.tui import palette
 from agent_tui.tui.transcript import blocks, render
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MODES: dict[str, "RollbackMode"] = {"files": "files", "conversation": "conversation", "both": "both"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Slash:
     """One command; `anytime` ones may run while the agent works."""
 

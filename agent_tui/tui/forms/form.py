@@ -1,10 +1,10 @@
 """The one look of everything that needs a person: heavy rule, object, facts, choices (3.5)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from agent_tui.engine.commands import CommandBody
+from agent_tui.frozen import frozen
 from agent_tui.tui import words
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript.lines import (
@@ -25,7 +25,7 @@ LABEL = 10  # columns of a fact's label
 CHOICE, WIDE_CHOICE = 18, 23  # columns of a choice's label: of an approval, of what else is asked
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Choice:
     """One row; `needs_end` choices wait until the whole object was on the screen."""
 
@@ -36,7 +36,7 @@ class Choice:
     needs_end: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Writing:
     """The prompt takes a line of text."""
 
@@ -45,14 +45,14 @@ class Writing:
     hint: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Send:
     """The answer: a command for the engine."""
 
     body: CommandBody
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Act:
     """Something the app does: `full_view`, `stop_and_quit` …"""
 
@@ -213,7 +213,7 @@ def title_row(form: Form, look: Look, position: str) -> Line:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Drawn:
     """A prompt as lines, and how much of its object is in view."""
 
@@ -223,7 +223,7 @@ class Drawn:
     first_choice: int = 0  # row of it among the lines
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Place:
     """Where and in which state a prompt is drawn."""
 

@@ -1,14 +1,14 @@
 """How blocks are to be drawn at this moment: width, glyphs, settings. Passed to every renderer."""
 
-from dataclasses import dataclass
 from typing import Literal
 
+from agent_tui.frozen import frozen
 from agent_tui.tui.glyphs import UNICODE, Glyphs
 
 OutputSetting = Literal["auto", "always", "failed", "never"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Look:
     """Everything a renderer may depend on beside the block itself."""
 

@@ -1,10 +1,10 @@
 """The activity line: what happens now (left), the keys that work now (right)."""
 
 import re
-from dataclasses import dataclass
 
 from agent_tui.engine import events
 from agent_tui.engine.types import InputKind
+from agent_tui.frozen import frozen
 from agent_tui.tui import words
 from agent_tui.tui.glyphs import Glyphs, own_words
 from agent_tui.tui.state import State
@@ -23,7 +23,7 @@ _NO_STATUS = {  # what is so where no server answered, by the class of the failu
 SILENT_S = 20.0  # a model that sends nothing for this long is said to be waited for
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Moment:
     """What the line depends on beside the state of the session."""
 
