@@ -6,11 +6,11 @@ import os
 import stat
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from agent_tui.config.toml_file import content
+from agent_tui.frozen import frozen
 
 NEW, MODIFIED = "new", "modified"
 MAX_INDEX_BYTES = 64 << 20
@@ -19,7 +19,7 @@ _EXTENDED = 0x4000
 _ENTRY = struct.Struct(">8xII8xI8xI20sH")  # of the index: modified, mode, size, name of the object, flags
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Repository:
     """Where the files of a work tree and those of git are."""
 
@@ -35,7 +35,7 @@ def repository(workspace: Path) -> Repository | None:
             if found.is_file():  # a worktree or submodule: `gitdir: PATH`
                 found = folder / content(found).decode().partition(":")[2].strip()
             if (found / "HEAD").is_file():
-                return Repository(folder, found)
+                return Repository(root=folder, git_dir=found)
         except (OSError, ValueError):  # ValueError: no UTF-8, or a NUL in the path
             continue
     return None

@@ -6,9 +6,9 @@ and says no more than that.
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from agent_tui.models.scripted import ScriptedCall, ScriptedModel, Step
 from context.items import ResultItem
 from context.view import ExchangeUnit, Unit, UserUnit, View
@@ -46,7 +46,7 @@ def demo_model(pace_s: float = PACE_S) -> ScriptedModel:
     return ScriptedModel(next_step, pace_s=pace_s)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Tried:
     """A call of this turn and what came of it."""
 
@@ -78,7 +78,7 @@ def _this_turn(units: tuple[Unit, ...]) -> Iterator[_Tried]:
     for unit in units[start:]:
         if isinstance(unit, ExchangeUnit):
             for call, result in zip(unit.response.calls, unit.results, strict=True):
-                yield _Tried(call.provider_id.partition("#")[0], result)
+                yield _Tried(label=call.provider_id.partition("#")[0], result=result)
 
 
 def _starts_turn(unit: Unit) -> bool:

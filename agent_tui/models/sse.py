@@ -5,7 +5,8 @@ may stand first.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from agent_tui.frozen import frozen
 
 MAX_LINE_BYTES = 64 * 1024 * 1024  # one line holds at most a whole response; more is not a model
 
@@ -14,7 +15,7 @@ class StreamTooLongError(ValueError):
     """The server sent a line without end."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerEvent:
     """One event: `name` is empty where the server gave none."""
 
@@ -89,4 +90,4 @@ class SseDecoder:
     def _dispatch(self) -> ServerEvent | None:
         data, name = self._data, self._name
         self._data, self._name = [], ""
-        return ServerEvent(name, "\n".join(data)) if data else None
+        return ServerEvent(name=name, data="\n".join(data)) if data else None

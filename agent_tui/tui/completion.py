@@ -1,7 +1,6 @@
 """The lists above the activity line: slash commands, file mentions, and the history search."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_tui.engine.commands import Subject
@@ -21,7 +20,7 @@ KEYS = frozenset({"up", "down", "tab", "enter", "escape"})
 FRESH_S = 10.0  # a file listing older than this is asked for again
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listing:
     """The files that can be named, with git's word for each, and when they were asked for."""
 
@@ -123,7 +122,7 @@ class Completing:
             found: Mapping[str, str] = await self._app.link.ask(Subject.FILES, **args)
         except RefusedError:
             found = {}
-        self._listings[ignored] = Listing(found, list(found), self._app.clock.steady())
+        self._listings[ignored] = Listing(words=found, paths=list(found), at=self._app.clock.steady())
         self._asking.discard(ignored)
         self.update()
         self._app.draw_fixed()
