@@ -8,7 +8,7 @@ import asyncio
 import shlex
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from typing import Any
 
@@ -59,15 +59,10 @@ PROGRESS_EVERY_S = 60.0
 class PlainApp:
     """One session in line mode."""
 
-    def __init__(
-        self, engine: Engine, config: Config, lines: LineSource, offered: str = "",
-        *, mention: Callable[[list[str]], None] | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, engine: Engine, config: Config, lines: LineSource, offered: str = "") -> None:
         self._engine = engine
         self._config = config
         self._lines = lines
-        self._mention = mention  # takes the paths that Tab completes
-        self._listing: asyncio.Task[None] | None = None
         self._narrator = Narrator()
         self.standing = Standing(config=config)
         self._menus = Menus(self)
@@ -131,8 +126,6 @@ class PlainApp:
         finally:
             self._begun.set()
             self._closed.set()
-            if self._listing is not None:
-                self._listing.cancel()  # and with it its reply
             for sent, future in self._replies.items():  # nobody is left to answer
                 if not future.done():
                     future.set_result(Refused(command_id=sent, reason="the session is closed"))
@@ -220,8 +213,6 @@ class PlainApp:
     async def _one_line(self) -> bool:
         """Read and act on one line; False when the person leaves."""
         draft, self._draft = self._draft, ""
-        if self._mention is not None and (self._listing is None or self._listing.done()):
-            self._listing = asyncio.create_task(self._list_files(self._mention))
         try:
             line = await self._lines.read("you> ", draft)
         except Interrupted:
@@ -330,9 +321,9 @@ class PlainApp:
         self.say(f"Refused: {one_line(reply.reason)}")
         return None
 
-    async def _list_files(self, mention: Callable[[list[str]], None]) -> None:
+    async def list_files(self, ignored: bool) -> Sequence[str]:
         """The paths of the workspace, for a mention in the line that is being typed."""
-        mention(list(await self.facts(Subject.FILES) or ()))
+        return list(await self.facts(Subject.FILES, **({"ignored": "1"} if ignored else {})) or ())
 
     # --- questions -----------------------------------------------------------------------------
 
@@ -435,9 +426,10 @@ async def run(engine: Engine, config: Config, *, first: Submit | None, offered: 
     from prompt_toolkit.patch_stdout import patch_stdout
 
     history = None if config.ephemeral else config.state_dir / "plain-history"
-    lines = TerminalLines(history)
-    app = PlainApp(engine, config, lines, offered, mention=lines.mention)
     with keys_kept(), patch_stdout() if sys.stdout.isatty() else nullcontext():
+        lines = TerminalLines(history)
+        app = PlainApp(engine, config, lines, offered)
+        lines.completing.listing = app.list_files
         code = await app.run(first)
     if app.next_arguments is not None:
         handover.become(app.next_arguments, config.workspace)

@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
+from agent_tui.safe_text import visible
+
 MAX_LINES_AHEAD = 1_000  # read before they are wanted
 MAX_LINE_BYTES = 8 * 2**20
 
@@ -36,11 +38,13 @@ def keys_kept() -> Iterator[None]:
     """The terminal keeps each key as it comes, also between prompts.
 
     A terminal that gathers lines turns Ctrl+D into a mark of its own, and a mark set before a prompt
-    reads is not a key any more: the prompt would wait on. The mode before is restored at the end.
+    reads is not a key any more: the prompt would wait on. It also makes Enter the key that begins a new
+    line. The mode before is restored at the end.
     """
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
     mode = termios.tcgetattr(terminal)
+    mode[0] &= ~termios.ICRNL
     mode[3] &= ~termios.ICANON
     mode[6][termios.VMIN], mode[6][termios.VTIME] = 1, 0
     termios.tcsetattr(terminal, termios.TCSANOW, mode)
@@ -52,30 +56,31 @@ def keys_kept() -> Iterator[None]:
 
 
 class TerminalLines:
-    """A prompt-toolkit line editor; output above it leaves the line alone. No file keeps no history."""
+    """A prompt-toolkit line editor; output above it leaves the line alone. No file keeps no history.
+
+    To be made while `keys_kept` holds.
+    """
 
     def __init__(self, history: Path | None) -> None:
         from prompt_toolkit import PromptSession
         from prompt_toolkit.history import FileHistory, InMemoryHistory
-        from prompt_toolkit.shortcuts import CompleteStyle
 
-        from agent_tui.plain.keyboard import Keyboard
-        from agent_tui.plain.mentions import Mentions
+        from agent_tui.plain import keyboard
+        from agent_tui.plain.completion import Completing
 
         kept = InMemoryHistory() if history is None else FileHistory(str(history))
-        self._mentions = Mentions()
+        self.completing = Completing()
+        keys = keyboard.Keyboard(sys.stdin)
+        keys.take_early()
+        keyboard.show_what_is_hidden()
         self._session: PromptSession[str] = PromptSession(
-            input=Keyboard(sys.stdin),
+            input=keys,
             history=kept,
-            completer=self._mentions,
+            completer=self.completing,
             complete_while_typing=False,
-            complete_style=CompleteStyle.READLINE_LIKE,
+            key_bindings=keyboard.bindings(keys, self.completing, print),
         )
         self.ended = False
-
-    def mention(self, paths: list[str]) -> None:
-        """Paths that Tab completes behind an `@`."""
-        self._mentions.paths = paths
 
     async def read(self, prompt: str, draft: str = "") -> str | None:
         """See LineSource."""
@@ -112,7 +117,7 @@ class StreamLines:
             self._lines = asyncio.Queue()
             feeding = (asyncio.get_running_loop(), self._lines, self._room)
             threading.Thread(target=_feed, args=feeding, daemon=True).start()
-        sys.stdout.write(f"{prompt}{draft}\n")
+        sys.stdout.write(f"{prompt}{visible(draft)}\n")
         sys.stdout.flush()
         line = b"" if self.ended else await self._next(self._lines)
         if not line:

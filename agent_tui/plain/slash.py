@@ -99,7 +99,8 @@ def _help(_: str) -> Parsed:
     lines += [
         "",
         "!COMMAND runs a command, !!COMMAND keeps it from the model.",
-        "@ and Tab name a file.",
+        "@ and Tab name a file, @! one that is ignored; / and Tab complete a command.",
+        "Ctrl+J, or a backslash and Enter, begins a new line; Ctrl+G opens the draft in your editor.",
         "A line typed while work runs is a steer, /queue TEXT waits for the next turn.",
         "An empty line goes on with a paused run. Ctrl+C interrupts, twice leaves; Ctrl+D leaves.",
     ]

@@ -2,17 +2,14 @@
 
 import contextlib
 import os
-import shlex
 import subprocess
 import sys
-import tempfile
 import termios
 import tty
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from agent_tui import handover, told
+from agent_tui import external_editor, handover, told
 from agent_tui.tui import multiplexer, slash
 
 if TYPE_CHECKING:
@@ -27,46 +24,19 @@ class Outside:
         self.next_arguments: list[str] | None = None  # of `agent-tui`, after this session ended
 
     def edit(self, text: str, *, suffix: str = ".md") -> str | None:
-        """The text after `$VISUAL` or `$EDITOR`; None when there is none or it failed.
-
-        What the editor left alone comes back as it was, also characters that a file cannot hold: a caller
-        may take any difference for a decision.
-        """
-        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
-        if not editor:
-            self._app.say("no editor: set $VISUAL or $EDITOR", 4.0)
-            return None
+        """The text after `$VISUAL` or `$EDITOR`; None when there is none or it failed."""
         try:
-            argv = shlex.split(editor)
-        except ValueError:  # a quote without its end
-            slash.notice(self._app, f"`{editor}` is no command; mend $VISUAL or $EDITOR")
+            return external_editor.edited(text, self._in_front, suffix=suffix)
+        except external_editor.EditorError as error:
+            slash.notice(self._app, str(error))
             return None
-        with tempfile.TemporaryDirectory(prefix="agent-tui-") as directory:
-            file = Path(directory) / f"draft{suffix}"
-            written = text.encode("utf-8", errors="replace")
-            file.write_bytes(written)
-            if self._run([*argv, str(file)]) != 0:
-                return None
-            try:
-                left = file.read_bytes()
-            except OSError as error:  # deleted, or something else put in its place
-                slash.notice(
-                    self._app, f"`{editor}` left no file to read: {error.strerror}; the text stays as it was"
-                )
-                return None
-        if left.rstrip(b"\n") == written.rstrip(b"\n"):
-            return text.rstrip("\n")
-        return left.decode("utf-8", errors="replace").rstrip("\n")
 
-    def _run(self, argv: list[str], then: Callable[[], None] = lambda: None) -> int:
-        try:
-            with self._app.suspend():
-                code = subprocess.run(argv, cwd=self._app.config.workspace).returncode
-                then()
-                return code
-        except OSError as error:
-            slash.notice(self._app, f"`{argv[0]}` did not start: {error.strerror}")
-            return 1
+    def _in_front(self, argv: Sequence[str], then: Callable[[], None] = lambda: None) -> int:
+        """The exit code of a program that has the terminal, also for what comes then. Raises OSError."""
+        with self._app.suspend():
+            code = subprocess.run(argv, cwd=self._app.config.workspace).returncode
+            then()
+            return code
 
     async def look_at_multiplexer(self) -> None:
         """Say what tmux keeps from us, and which of its settings gives it."""
@@ -83,7 +53,10 @@ class Outside:
 
     def _command(self, *words: str) -> None:
         """One of our own, until a key."""
-        self._run([*handover.PROGRAM, *words], then=_wait_for_key)
+        try:
+            self._in_front([*handover.PROGRAM, *words], then=_wait_for_key)
+        except OSError as error:
+            slash.notice(self._app, f"`agent-tui` did not start: {error.strerror}")
 
     def prune(self) -> None:
         """`agent-tui checkpoints prune`, until a key."""

@@ -8,7 +8,10 @@ import tty
 
 import pytest
 from prompt_toolkit.application import in_terminal
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
 
+from agent_tui.plain.completion import Completing
 from agent_tui.plain.lines import StreamLines, TerminalLines, keys_kept
 from tests.waiting import WAIT_S, until
 
@@ -46,6 +49,42 @@ async def test_a_key_typed_while_something_is_printed_above_the_prompt_is_still_
                 assert await line is None
             assert lines.ended
     os.close(keyboard)
+
+
+async def test_a_line_typed_before_the_first_prompt_is_sent_and_a_line_feed_after_it_is_a_new_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    keyboard, terminal = pty.openpty()
+    with os.fdopen(terminal) as stdin, monkeypatch.context() as patch:
+        patch.setattr("sys.stdin", stdin)
+        os.write(keyboard, b"early\r")
+        with keys_kept():
+            lines = TerminalLines(None)
+            async with asyncio.timeout(WAIT_S):
+                assert await lines.read("> ") == "early"
+                os.write(keyboard, b"one\ntwo\r")
+                assert await lines.read("> ") == "one\ntwo"
+    os.close(keyboard)
+
+
+async def test_files_are_asked_for_by_a_mention_and_known_for_a_while() -> None:
+    asked: list[bool] = []
+
+    async def listing(ignored: bool) -> list[str]:
+        asked.append(ignored)
+        return ["a\u202e.py", *(["a.o"] if ignored else [])]
+
+    completing = Completing()
+    completing.listing = listing
+    for text in ("no mention", "@a", "see @a", "@!a.o"):
+        await completing.prepare(text)
+    assert asked == [False, True]
+    [found] = completing.get_completions(Document("see @a"), CompleteEvent())
+    assert (found.text, found.display_text) == ("@a\u202e.py ", "a\\u202e.py")
+    [found] = completing.get_completions(Document("@!a.o"), CompleteEvent())
+    assert (found.text, found.start_position) == ("@a.o ", -5)
+    assert completing.nothing("@!nowhere") == 'No file matches "nowhere"'
+    assert not completing.nothing("no mention")
 
 
 def test_a_terminal_that_went_away_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

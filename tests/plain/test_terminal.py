@@ -1,7 +1,6 @@
 """Line mode on a real terminal, over the real engine: what is typed, asked, taken back and gone on with."""
 
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +11,16 @@ from tests.e2e.project import call
 from tests.model_server.fixture import ModelServer
 from tests.program import Program, command, model_flags
 from tests.tui.emulated import Tty
-from tests.waiting import WAIT_S, until
+from tests.waiting import until
 
 
 class Terminal:
     """A session that is typed to; what was printed before a line is not found again."""
 
-    def __init__(self, program: Program, server: ModelServer, *argv: str) -> None:
+    def __init__(self, program: Program, server: ModelServer, *argv: str, environ: Mapping[str, str]) -> None:
         line = [*command(), "--plain", *model_flags("chat", server.base_url()), *argv]
-        self.tty = Tty(line, env=program.environ, cwd=str(program.workspace), columns=100, rows=200)
+        env = program.environ | dict(environ)
+        self.tty = Tty(line, env=env, cwd=str(program.workspace), columns=100, rows=200)
 
     def says(self, *texts: str) -> None:
         for text in texts:
@@ -47,8 +47,8 @@ def program(tmp_path: Path) -> Program:
 def begin(program: Program, model_server: ModelServer) -> Iterator[Any]:
     opened: list[Terminal] = []
 
-    def start(*argv: str) -> Terminal:
-        opened.append(Terminal(program, model_server, *argv))
+    def start(*argv: str, environ: Mapping[str, str] | None = None) -> Terminal:
+        opened.append(Terminal(program, model_server, *argv, environ=environ or {}))
         opened[-1].says("you>")
         return opened[-1]
 
@@ -156,15 +156,30 @@ def test_a_model_chosen_while_one_answers_is_asked_next(model_server: ModelServe
     assert [request.json["model"] for request in model_server.requests] == ["scripted", "other"]
 
 
-def test_tab_completes_a_file_behind_an_at_sign(model_server: ModelServer, begin: Any) -> None:
+def test_a_draft_is_completed_edited_and_shown_with_what_is_hidden_in_it(
+    program: Program, model_server: ModelServer, begin: Any
+) -> None:
+    editor = program.home / "editor"
+    editor.write_text("#!/bin/sh\nprintf '\\nand more\\n' >>\"$1\"\n")
+    editor.chmod(0o755)
+    (program.workspace / "a\u202etxt.py").write_text("")
+    (program.workspace / ".gitignore").write_text("built/\n")
+    (program.workspace / "built").mkdir()
+    (program.workspace / "built" / "out.o").write_text("")
     model_server.script([{"text": "Seen."}])
-    line = begin()
-    line.tty.send("look at @test_")
-    end = time.monotonic() + WAIT_S
-    while "@test_calc.py" not in line.tty.text:  # the list of files may still be on its way
-        assert time.monotonic() < end, line.tty.text
-        line.tty.send("\t")
-        line.tty.settle()
+    line = begin(environ={"VISUAL": str(editor)})
+    line.tty.send("/he\t")
+    line.says("you> /help")
+    line.tty.send("\x15see @txt.py\t")
+    line.says("you> see @a\\u202etxt.py")
+    line.tty.send("@out.o\t")
+    line.says('No file matches "out.o" (ignored files are not listed; @! lists them)')
+    line.tty.send("\x17@!out.o\t")
+    line.says("txt.py @built/out.o")
+    line.tty.send("\nin two\\\rlines\x1b\rof three\x07")
+    line.says("of three\nand more")
     line.tty.send("\r")
     line.says("Done:")
-    assert b"look at @test_calc.py" in model_server.requests[0].body
+    assert "\u202e".encode() not in line.tty.data
+    said = model_server.requests[0].json["messages"][-1]["content"]
+    assert "see @a\u202etxt.py @built/out.o \nin two\nlines\nof three\nand more" in str(said)

@@ -69,7 +69,7 @@ async def test_the_doctor_is_asked_about_the_model_of_the_session(
 ) -> None:
     ran: list[list[str]] = []
     async with driven(tmp_path) as it:
-        monkeypatch.setattr(it.app.outside, "_run", lambda argv, then: ran.append(argv))
+        monkeypatch.setattr(it.app.outside, "_in_front", lambda argv, then: ran.append(argv))
         await it.act("/doctor")
         [argv] = ran
         assert argv[argv.index("doctor") :][1:3] == ["-m", it.app.session.status.model]
