@@ -18,7 +18,7 @@ from agent_tui.scratch import scratch
 def run_in_sandbox(config: Config, argv: Sequence[str]) -> int:
     """A command in the sandbox of `exec_command`, with our streams; returns its exit status."""
     from agent_tui.engine.session_policy import session_policy
-    from sandbox.isolation import run_passthrough
+    from sandbox.passthrough import run_passthrough
 
     with ExitStack() as stack:
         config = with_state(config, stack)

@@ -12,13 +12,10 @@ from pathlib import Path
 from sandbox.denials import Denial, find
 from sandbox.errors import SandboxError
 from sandbox.launch import Exit, Running, spawn
-from sandbox.passthrough import run_passthrough
 from sandbox.policy import Policy
 from sandbox.private import private_dir
 from sandbox.probe import ProbeResult
 from sandbox.shared_network import SharedNetwork
-
-__all__ = ["Collected", "Execution", "Sandbox", "SandboxManager", "run_passthrough"]
 
 _KEPT_BYTES = 1024 * 1024  # of each stream
 _LARGEST_ARTIFACT = 256 * 1024 * 1024

@@ -97,7 +97,7 @@ def own(world: World) -> dict[str, str]:
 def passthrough(world: World, script: str) -> list[str]:
     code = (
         "import sys; from pathlib import Path; from sandbox.policy import Mode, Policy\n"
-        "from sandbox.isolation import run_passthrough\n"
+        "from sandbox.passthrough import run_passthrough\n"
         f"workspace, state = Path({str(world.ws)!r}), Path({str(world.state)!r})\n"
         "policy = Policy(mode=Mode.WORKSPACE_WRITE, workspace=workspace, state_dir=state)\n"
         f"sys.exit(run_passthrough(policy, ['bash', '-c', {script!r}], policy.workspace))\n"
