@@ -111,6 +111,8 @@ def test_only_the_program_reaches_site_packages(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"agent_tui"}
     assert not [name for name in names if "__pycache__" in name or name.endswith((".pyc", ".orig"))]
+    assert [name for name in names if name.endswith(".dist-info/licenses/LICENSE")]
+    assert "agent_tui/py.typed" in names
     for name in SIBLINGS:
         assert f"agent_tui/_bundled/{name}/__init__.py" in names
         assert f"agent_tui/_bundled/{name}/py.typed" in names
