@@ -46,8 +46,8 @@ def run(path: str, state_dir: Path, environ: Mapping[str, str]) -> ProbeResult:
     try:
         seccomp.filter_bytes()
     except SandboxError as error:
-        detail, _, fix = str(error).removeprefix("sandbox: ").partition("; ")
-        return _unavailable(path, version, detail, fix or install("libseccomp", machine), seccomp=False)
+        problem, _, cure = str(error).removeprefix("sandbox: ").partition("; ")
+        return _unavailable(path, version, problem, cure or install("libseccomp", machine), seccomp=False)
     said = _trial(path, state_dir, environ)
     if said is not None:
         return _unavailable(path, version, *explain(said, path, machine))

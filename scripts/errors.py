@@ -1,14 +1,17 @@
 """Prints docs/errors.md from the code: every line that ends the program, with its exit code."""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from itertools import product
 from pathlib import Path
 
 from agent_tui.models.retry import RULES
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("agent_tui", "sandbox", "checkpoints")
+PACKAGES = ("agent_tui", "sandbox", "checkpoints", "tools", "context")
 # Error class → exit code. A subclass of one of them counts as it, unless it is named itself.
 CODES = {
     "UsageError": 2,
@@ -23,7 +26,12 @@ CODES = {
     "CheckpointError": 5,
     "RecordsError": 5,
     "OwnedError": 5,
+    "BadValueError": 2,
 }
+# What stands before the message of a class that is never told alone: the flag, variable or key.
+BEFORE = {"BadValueError": "… "}
+ANY = "…"
+DEEPEST, MOST = 8, 60  # steps from a message to its words, and ways to say it
 HEAD = """# Errors
 
 Written by `scripts/errors.py` from the code. Each failure before or after a run is one line on stderr,
@@ -35,6 +43,7 @@ GROUPS = {
     5: "## Exit code 5: the sandbox, checkpoints or the state store cannot be had where they are required",
     1: "## Exit code 1: the model, its provider, or a failure of our own",
 }
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclass(frozen=True, order=True)
@@ -46,38 +55,203 @@ class Line:
     advice: str
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where an expression stands: its module, and the function around it."""
+
+    module: ast.Module
+    function: ast.FunctionDef | ast.AsyncFunctionDef | None
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Every module of ours, by its name."""
+    paths = [path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.py"))]
+    names = (
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths
+    )
+    return {
+        name: ast.parse(path.read_text(encoding="utf-8")) for name, path in zip(names, paths, strict=True)
+    }
+
+
+@cache
+def calls() -> tuple[tuple[str, ast.Call, Place], ...]:
+    """Every call of a plain name that may be the making of an error, with its place."""
+    found: list[tuple[str, ast.Call, Place]] = []
+
+    def visit(node: ast.AST, place: Place, inside: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            match child:
+                case ast.Call(func=ast.Name(id=name)):
+                    found.append((name, child, place))
+                case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr="__init__")):
+                    found.append((inside, child, place))  # a class that words its message itself
+            there = Place(place.module, child) if isinstance(child, _FUNCTIONS) else place
+            visit(child, there, child.name if isinstance(child, ast.ClassDef) else inside)
+
+    for tree in modules().values():
+        visit(tree, Place(tree, None), "")
+    return tuple(found)
+
+
+@cache
+def codes() -> dict[str, int]:
+    """Exit code of each error class, subclasses included."""
+    found = dict(CODES)
+    for tree in modules().values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and node.name not in found:
+                above = [base.id for base in node.bases if isinstance(base, ast.Name) and base.id in found]
+                found.update((node.name, found[name]) for name in above)
+    return found
+
+
+@cache
+def own() -> set[str]:
+    """Classes of ours that end no program by themselves, so that their messages stand in those of others."""
+    trees = modules().values()
+    found = {node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    return found - codes().keys()
+
+
 def lines() -> Iterator[Line]:
-    """Every message that is raised as one of the classes, its fields as `…`."""
-    paths = [path for name in PACKAGES for path in (ROOT / name).rglob("*.py")]
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
-    codes = dict(CODES)
-    for tree in trees:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef) and node.name not in codes:
-                above = [base.id for base in node.bases if isinstance(base, ast.Name) and base.id in codes]
-                codes.update((node.name, codes[name]) for name in above)
-    for tree in trees:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in codes:
-                message = _template(node.args[0]) if node.args else ""
-                if any(char.isalpha() for char in message):
-                    said, _, advice = message.partition("; ")
-                    yield Line(code=codes[node.func.id], said=said, advice=advice)
+    """Every message of one of the classes, what is filled in as `…`."""
+    for name, call, place in calls():
+        if name in codes() and call.args:
+            for message in texts(call.args[0], place):
+                if says_something(message):
+                    said, _, advice = f"{BEFORE.get(name, '')}{message}".partition("; ")
+                    yield Line(code=codes()[name], said=said, advice=advice)
 
 
-def _template(node: ast.expr) -> str:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    if isinstance(node, ast.JoinedStr):
-        parts = [part.value if isinstance(part, ast.Constant) else "…" for part in node.values]
-        return "".join(map(str, parts))
-    if isinstance(node, ast.BinOp):
-        return _template(node.left) + _template(node.right)
-    return ""
+def reasons() -> Iterator[Line]:
+    """Why the sandbox cannot be had, with what to do: both stand apart in the code."""
+    for name, call, place in calls():
+        if name == "_unavailable" and len(call.args) == 4:
+            yield from _pairs(call.args[2], call.args[3], place)
+    diagnosis = modules()["sandbox.diagnosis"]
+    for function in (node for node in ast.walk(diagnosis) if isinstance(node, _FUNCTIONS)):
+        for node in ast.walk(function):
+            if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
+                yield from _pairs(*node.value.elts, Place(diagnosis, function))
+
+
+def _pairs(said: ast.expr, advice: ast.expr, place: Place) -> Iterator[Line]:
+    for pair in product(texts(said, place), texts(advice, place)):
+        if is_phrase(pair[0]) and pair[1] != ANY:
+            yield Line(CODES["SandboxError"], *pair)
+
+
+def says_something(message: str) -> bool:
+    """Whether more of it is fixed than a name."""
+    is_told = len(re.findall("[A-Za-z-]{2,}", message)) > 1 or message.startswith("--")
+    return is_told and not message.endswith(": ")
+
+
+def is_phrase(text: str) -> bool:
+    """Whether there are words in it that say something, and not only names and values."""
+    return re.search("[a-z]{2,} [a-z]{2,}", text) is not None
+
+
+def texts(node: ast.expr, place: Place, depth: int = 0) -> list[str]:
+    """The ways in which an expression can read, `…` for what only a run can tell."""
+    if depth > DEEPEST:
+        return [ANY]
+    match node:
+        case ast.Constant(value=str(text)):
+            return [text]
+        case ast.JoinedStr(values=parts):
+            return _joined(parts, place, depth)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _together([texts(left, place, depth), texts(right, place, depth)])
+        case ast.IfExp(body=one, orelse=other):
+            return [*texts(one, place, depth), *texts(other, place, depth)]
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return [text for value in values for text in texts(value, place, depth) if text]
+        case ast.Call(func=ast.Name(id="str"), args=[value]):
+            return texts(value, place, depth)
+        case _:
+            return [
+                text for each, there in _meanings(node, place) for text in texts(each, there, depth + 1)
+            ] or [ANY]
+
+
+def _joined(parts: list[ast.expr], place: Place, depth: int) -> list[str]:
+    found = []
+    for part in parts:
+        inner = (
+            texts(part.value, place, depth + 1)
+            if isinstance(part, ast.FormattedValue)
+            else texts(part, place)
+        )
+        # only phrases are written out: names and values have too many forms
+        is_told = not isinstance(part, ast.FormattedValue) or any(map(is_phrase, inner))
+        found.append(inner if is_told else [ANY])
+    return _together(found)
+
+
+def _together(parts: list[list[str]]) -> list[str]:
+    ways = 1
+    for part in parts:
+        ways *= len(set(part))
+    if ways > MOST:
+        parts = [part if len(part) == 1 else [ANY] for part in parts]
+    return ["".join(way) for way in product(*(dict.fromkeys(part) for part in parts))]
+
+
+def _meanings(node: ast.expr, place: Place) -> Iterator[tuple[ast.expr, Place]]:
+    """The expressions that a name, an attribute or a call stands for."""
+    match node:
+        case ast.Name(id=name):
+            yield from _named(name, place)
+        case (
+            ast.Attribute(value=ast.Name(id="self"), attr=name)
+            | ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name))
+        ):
+            yield from _returned(name, place.module)
+        case ast.Call(func=ast.Name(id=name)):
+            yield from _returned(name, place.module)
+            for module, original in _imported(name, place.module):
+                yield from _returned(original, module)
+
+
+def _named(name: str, place: Place) -> Iterator[tuple[ast.expr, Place]]:
+    inside = list(ast.walk(place.function)) if place.function else []
+    for node in (*inside, *place.module.body):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name:
+                yield value, place
+            case ast.AnnAssign(target=ast.Name(id=target), value=ast.expr() as value) if target == name:
+                yield value, place
+            case ast.NamedExpr(target=ast.Name(id=target), value=value) if target == name:
+                yield value, place
+            case ast.ExceptHandler(name=target, type=ast.Name(id=kind)) if target == name and kind in own():
+                yield from (
+                    (call.args[0], there) for made, call, there in calls() if made == kind and call.args
+                )
+    for module, original in _imported(name, place.module):
+        yield from _named(original, Place(module, None))
+
+
+def _returned(name: str, module: ast.Module) -> Iterator[tuple[ast.expr, Place]]:
+    for node in ast.walk(module):
+        if isinstance(node, _FUNCTIONS) and node.name == name:
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Return) and inner.value is not None:
+                    yield inner.value, Place(module, node)
+
+
+def _imported(name: str, module: ast.Module) -> Iterator[tuple[ast.Module, str]]:
+    for node in ast.walk(module):
+        if isinstance(node, ast.ImportFrom) and node.module in modules():
+            for alias in node.names:
+                if (alias.asname or alias.name) == name:
+                    yield modules()[node.module], alias.name
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|") or "–"
+    return re.sub("…+", "…", " ".join(text.split())).replace("|", "\\|") or "–"
 
 
 def main() -> None:
@@ -90,7 +264,10 @@ def main() -> None:
             if line.code == code:
                 print(f"| {_cell(line.said)} | {_cell(line.advice)} |")
         print()
-    print("## Failures of the model's side\n")
+    print("### Why commands cannot run in a sandbox\n\n| It says | What to do |\n|---|---|")
+    for line in sorted(set(reasons())):
+        print(f"| {_cell(line.said)} | {_cell(line.advice)} |")
+    print("\n## Failures of the model's side\n")
     print("A run tells them and repeats what may pass, with the same bytes; it ends with exit code 1.\n")
     print("| Class | Repeated | `fallback` models are tried |\n|---|---|---|")
     for kind, rule in RULES.items():

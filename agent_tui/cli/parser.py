@@ -76,8 +76,11 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         name = self.prog.removeprefix("agent-tui").strip()
-        told = self._unknown(message) or self._no_choice(message) or message
-        raise UsageError(f"{name + ': ' if name else ''}{told}; `{self.prog} --help` shows what there is")
+        told = self._unknown(message) or f"{self._no_choice(message) or message}; {self._help()}"
+        raise UsageError(f"{name + ': ' if name else ''}{told}")
+
+    def _help(self) -> str:
+        return f"`{self.prog} --help` shows what there is"
 
     def _unknown(self, message: str) -> str:
         head, _, found = message.partition("unrecognized arguments: ")
@@ -85,14 +88,14 @@ class _Parser(argparse.ArgumentParser):
             return ""
         flags = [word for word in found.split() if word.startswith("-")]
         if not flags:
-            hint = "; quote a prompt of several words" if self._takes_prompt() else ""
-            return f"`{found}` is too much{hint}"
+            hint = "quote a prompt of several words" if self._takes_prompt() else self._help()
+            return f"`{found}` is too much; {hint}"
 
         from agent_tui.near import nearest
 
         flag = flags[0].partition("=")[0]
         near = nearest(flag, self._option_string_actions)
-        return f"no option `{flag}`" + (f"; did you mean `{near}`?" if near else "")
+        return f"no option `{flag}`; " + (f"did you mean `{near}`?" if near else self._help())
 
     def _no_choice(self, message: str) -> str:
         found = _NO_CHOICE.fullmatch(message)

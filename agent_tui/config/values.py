@@ -70,11 +70,15 @@ def expected(option: Option) -> str:
         case "list":
             return "a list of texts"
         case "choice":
-            return "one of " + ", ".join(f"`{choice}`" for choice in option.choices)
+            return _one_of(option)
         case "text":
             return "a text"
         case "scalar":
             return "a text, a number, true or false"
+
+
+def _one_of(option: Option) -> str:
+    return "one of " + ", ".join(f"`{choice}`" for choice in option.choices)
 
 
 def _parsed(option: Option, text: str) -> int | float:
@@ -94,5 +98,5 @@ def _choice(option: Option, text: str) -> str:
     if text not in option.choices:
         near = nearest(text, option.choices)
         hint = f"; did you mean `{near}`?" if near else ""
-        raise BadValueError(f"must be {expected(option)}, not `{text}`{hint}")
+        raise BadValueError(f"must be {_one_of(option)}, not `{text}`{hint}")
     return text

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.models.example import EXAMPLE_MODEL
+from tests.catalogue import is_listed
 from tests.program import Program, Ran, command
 
 
@@ -21,7 +22,9 @@ def one_line(ran: Ran) -> str:
     assert lines[0].startswith("agent-tui: ")
     assert not lines[0].endswith(".")
     assert "Traceback" not in ran.err
-    return lines[0].removeprefix("agent-tui: ")
+    said = lines[0].removeprefix("agent-tui: ")
+    assert is_listed(said), f"docs/errors.md does not have it: {said}"
+    return said
 
 
 @pytest.mark.parametrize(
@@ -44,7 +47,7 @@ def one_line(ran: Ran) -> str:
             "--sandbox: must be one of `read-only`, `workspace-write`, `off`, not `of`",
         ),
         (("exec", "--max-turns", "x", "hi"), "--max-turns: must be a whole number from 0 up, not `x`"),
-        (("exec", "--jsn", "hi"), "exec: no option `--jsn`; did you mean `--json`?; "),
+        (("exec", "--jsn", "hi"), "exec: no option `--jsn`; did you mean `--json`?"),
         (("exec", "--no-such-flag", "hi"), "exec: no option `--no-such-flag`; "),
         (("exec", "fix", "it"), "exec: `it` is too much; quote a prompt of several words"),
         (("exec", "-c", "modle=x", "hi"), "-c: unknown key `modle`; did you mean `model`?"),
@@ -90,8 +93,8 @@ def one_line(ran: Ran) -> str:
             ("sessions", "rename", "ab"),
             "sessions: no action `rename`; choose from list, show, export, rm; `/rename TITLE` inside ",
         ),
-        (("exec", "--max-turn", "hi", "x"), "exec: no option `--max-turn`; did you mean `--max-turns`?; "),
-        (("exec", "--max-turn=3", "x"), "exec: no option `--max-turn`; did you mean `--max-turns`?; "),
+        (("exec", "--max-turn", "hi", "x"), "exec: no option `--max-turn`; did you mean `--max-turns`?"),
+        (("exec", "--max-turn=3", "x"), "exec: no option `--max-turn`; did you mean `--max-turns`?"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
