@@ -59,7 +59,7 @@ def duplicate_message(place: Place) -> str:
     answered = [message["tool_call_id"] for message in messages if message["role"] == "tool"]
     assert asked == answered and len(set(asked)) == len(asked)
     effects = (place.program.workspace / "effects").read_text().count("once")
-    assert effects <= len(asked)
+    assert effects == len(asked)
     return f"{len(asked)} calls got ids of their own and one result each; {effects} effects"
 
 
