@@ -42,8 +42,9 @@ from agent_tui.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from agent_tui.engine.types import Config, Decision
-from agent_tui.plain import facts, questions, slash
+from agent_tui.engine.types import Config
+from agent_tui.plain import questions, slash
+from agent_tui.plain.asking import Asking
 from agent_tui.plain.lines import Interrupted, LineSource, StreamLines, TerminalLines, keys_kept
 from agent_tui.plain.menus import Menus
 from agent_tui.plain.questions import Question
@@ -73,6 +74,7 @@ class PlainApp:
         self._asked = ""  # id of the question that is being put
         self._is_choosing = False  # what is typed belongs to a menu
         self._commands = 0
+        self._newest = ""  # line that was printed
         self._session_id = ""
         self._running = False
         self._pending: set[str] = set()  # command ids of messages that are in no turn yet
@@ -214,7 +216,7 @@ class PlainApp:
         """Read and act on one line; False when the person leaves."""
         draft, self._draft = self._draft, ""
         try:
-            line = await self._lines.read("you> ", draft)
+            line = await self._line("you> ", draft)
         except Interrupted:
             return self._interrupt()
         if line is None:
@@ -236,6 +238,12 @@ class PlainApp:
         else:
             self._submit(line)
         return True
+
+    async def _line(self, prompt: str, draft: str = "") -> str | None:
+        """See LineSource.read."""
+        line = await self._lines.read(prompt, draft)
+        self._newest = prompt  # it stands above what is printed next
+        return line
 
     def _submit(self, text: str) -> None:
         self._offered = ""
@@ -296,7 +304,7 @@ class PlainApp:
         """One line for a menu; None when the person turned away from it, or a question came."""
         self._is_choosing = True
         try:
-            return await self._lines.read(prompt)
+            return await self._line(prompt)
         except Interrupted:
             return None
         finally:
@@ -345,52 +353,15 @@ class PlainApp:
             self._note_idle()
 
     async def _answer_to(self, question: Question) -> CommandBody | None:
-        number = list(self._open).index(self._asked) + 1
-        arguments = self.standing.arguments.get(question.call_id, "")
-        body, known = questions.heading(question, number, len(self._open))
-        offered = questions.choices(question, arguments)
-        if not await self._show_pages(body):
-            return None
-        self.say(*known, *facts.numbered([choice.label for choice in offered]))
-        while (typed := await self._read(f"answer 1 to {len(offered)}> ")) is not None:
-            if not (typed.strip().isdigit() and 1 <= int(typed) <= len(offered)):
-                self.say(f"Type a number from 1 to {len(offered)}; commands such as /quit come after it.")
-                continue
-            choice = offered[int(typed) - 1]
-            text = await self._read(f"{choice.needs}> ", choice.prefill) if choice.needs else ""
-            if text is None:
-                return None
-            rule = await self._which_rule(question) if choice.value == Decision.RULE else ""
-            if rule is not None:
-                return questions.answer(question, choice, text, rule=rule, arguments=arguments)
-        return None
+        asking = Asking(
+            self, question, arguments=self.standing.arguments.get(question.call_id, ""),
+            waiting=sum(isinstance(each, ApprovalAsked) for each in self._open.values()),
+        )  # fmt: skip
+        return await asking.answer(list(self._open).index(self._asked) + 1, len(self._open))
 
-    async def _show_pages(self, lines: list[str]) -> bool:
-        parts = questions.pages(lines)
-        done = 0
-        for part in parts[:-1]:
-            self.say(*part)
-            done += len(part)
-            place = f"Line {done - len(part) + 1} to {done} of {len(lines)}"
-            if await self._read(f"{place}. Enter for more> ") is None:
-                return False
-        self.say(*parts[-1])
-        return True
-
-    async def _which_rule(self, question: Question) -> str | None:
-        """The rule to save; None goes back."""
-        assert isinstance(question, ApprovalAsked)
-        rules = [question.rule, *question.wider_rules]
-        self.say(*questions.rule_lines(question))
-        typed = await self._read("save it> ")
-        if typed == "yes":
-            return rules[0]
-        chosen = typed is not None and typed.strip().isdigit() and 1 <= int(typed) <= len(rules)
-        return rules[int(typed or 0) - 1] if chosen else None
-
-    async def _read(self, prompt: str, draft: str = "") -> str | None:
+    async def read(self, prompt: str, draft: str = "") -> str | None:
         """A line for the open question; None when it was set aside. Raises Interrupted, also at the end."""
-        line = await self._lines.read(prompt, draft)
+        line = await self._line(prompt, draft)
         if line is None and self._lines.ended:
             raise Interrupted
         return line
@@ -405,11 +376,12 @@ class PlainApp:
             self._note_idle()
         self._engine.send(Command(id=f"plain-{self._commands}", body=body))
 
-    @staticmethod
-    def say(*lines: str) -> None:
-        """Print lines."""
+    def say(self, *lines: str) -> None:
+        """Print lines; of blank ones in a row only the first."""
         for line in lines:
-            sys.stdout.write(line + "\n")
+            if line or self._newest:
+                sys.stdout.write(line + "\n")
+            self._newest = line
         sys.stdout.flush()
 
 

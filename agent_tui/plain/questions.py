@@ -11,6 +11,7 @@ from agent_tui.engine.types import Decision
 from agent_tui.frozen import frozen
 from agent_tui.plain.wording import changes_text
 from agent_tui.safe_text import one_line, visible, warnings
+from tools.types import Grant
 
 PAGE_LINES = 40
 
@@ -27,19 +28,16 @@ _LABELS = {
 }
 _KINDS = {"command": "Command", "edit": "Edit", "network": "Network", "read": "Read", "input": "Input"}
 _GRANTS = {
-    "read_path": "with leave to read {}",
-    "write_path": "with leave to write {}",
-    "host": "with leave to connect to {}",
-    "git_lane": "with leave to commit to git",
-    "network": "with the network on",
-    "no_sandbox": "WITHOUT A SANDBOX: your files, your keys and the network, as you",
+    "read_path": "read {}",
+    "write_path": "write {}",
+    "host": "connect to {}",
+    "git_lane": "commit to git",
+    "network": "network on",
+    "no_sandbox": "NO SANDBOX: your files, your keys and the network, as you",
 }
-_LOST = (
-    ("keep", "Keep what it did"),
-    ("rollback", "Roll back to before it"),
-    ("again", "Run it again"),
-    ("stop", "Stop"),
-)
+OTHER_GRANT = "\0grant"  # value of the choice that leads to a list of grants
+_NO_ANSWER = "\0none"
+_AGAIN = "Type yes to run it again: it may act twice"
 
 
 @frozen
@@ -50,7 +48,7 @@ class Choice:
     value: str
     needs: str = ""
     prefill: str = ""
-    grant: str = ""  # a wider one that is given with it
+    sure: str = ""  # what is said before a yes must be typed; empty: it counts at once
 
 
 def question_id(question: Question) -> str:
@@ -63,16 +61,16 @@ def heading(question: Question, number: int, total: int) -> tuple[list[str], lis
     place = f"{number} of {total}"
     match question:
         case ApprovalAsked():
-            kind = _KINDS.get(question.assessment.action, "Call")
             shown = question.diff or question.assessment.shown
-            body = [f"Approval needed, {place}. {kind}:"]
+            body = [f"Approval needed, {place}. {_kind(question)}:"]
             body += [f"  {line}" for line in visible(shown, strict=True).splitlines() or [""]]
             facts = [f"Beware: {said}." for said in warnings(shown)] + _as_parsed(question)
             facts += [f"In: {one_line(question.cwd, strict=True)}", f"Why: {one_line(question.why)}."]
+            if question.assessment.reason.casefold() not in question.why.casefold():
+                facts.append(f"Because: {one_line(question.assessment.reason)}.")
             if question.first_attempt:
                 facts.append(f"Changes: {one_line(question.first_attempt)}.")
-            facts.append(f"Sandbox: {one_line(question.sandbox, strict=True)}.")
-            return body, facts
+            return body, facts + grant_facts(question, grants(question)[0])
         case LostResultAsked():
             body = ["A result was lost. This call may have run:", f"  {visible(question.shown, strict=True)}"]
             return body, _lost_facts(question)
@@ -98,52 +96,102 @@ def _lost_facts(question: LostResultAsked) -> list[str]:
     return facts + ([f"Changes: {changes_text(question.changes)}"] if question.changes else [])
 
 
-def choices(question: Question, arguments: str = "") -> list[Choice]:
-    """The numbered lines of a question; `arguments` are those of its call."""
+def _kind(question: ApprovalAsked) -> str:
+    kind = _KINDS.get(question.assessment.action, "Call")
+    asked = grants(question)[0].partition(" ")[0]
+    if kind != "Command" or asked in ("", "git_lane"):
+        return kind
+    return f"Command that {'needs the network' if asked in ('network', 'host') else 'leaves the sandbox'}"
+
+
+def grants(question: ApprovalAsked) -> list[str]:
+    """The grant that is asked for, empty for none, and the others that could be given; the widest last."""
+    assessment = question.assessment
+    kind = "" if assessment.grant is Grant.NONE else assessment.grant.value
+    asked = f"{kind} {assessment.grant_detail}".strip() if kind else ""
+    return [asked, *(grant for grant in question.grants if grant != asked)]
+
+
+def grant_words(grant: str) -> str:
+    """A grant in words."""
+    kind, _, detail = grant.partition(" ")
+    words = _GRANTS.get(kind, f"{kind} {{}}").format(one_line(detail, strict=True)).strip()
+    return words or "nothing beyond the sandbox"
+
+
+def grant_facts(question: ApprovalAsked, grant: str) -> list[str]:
+    """What the call would run with."""
+    sandbox = f"Sandbox: {one_line(question.sandbox, strict=True)}."
+    if not grant:
+        return [sandbox]
+    if grant.startswith(Grant.NO_SANDBOX):
+        return [f"Grant: {grant_words(grant)}.", "Sandbox: none for this command."]
+    if grant != grants(question)[0]:
+        sandbox = "Sandbox: everything else as before."
+    return [f"Grant: {grant_words(grant)}, for this command.", sandbox]
+
+
+def choices(question: Question, arguments: str = "", grant: str = "", waiting: int = 1) -> list[Choice]:
+    """The numbered lines of a question; `arguments` are those of its call, `grant` is the one that would be
+    given, `waiting` counts the approvals that are open."""
     match question:
         case ApprovalAsked():
-            return _approval_choices(question, arguments)
+            return _approval_choices(question, arguments, grant or grants(question)[0], waiting)
         case LostResultAsked():
-            return [Choice(label=label, value=value) for value, label in _LOST]
+            return _lost_choices(question)
         case QuestionAsked():
             found = [Choice(label=visible(option), value=option) for option in question.options]
             if question.free_text or not found:
                 found.append(Choice(label="Answer in your own words", value="", needs="answer"))
-            return [*found, Choice(label="Leave it without an answer", value="\0none")]
+            return [*found, Choice(label="No answer, and pause", value=_NO_ANSWER)]
 
 
-def _approval_choices(question: ApprovalAsked, arguments: str) -> list[Choice]:
+def _lost_choices(question: LostResultAsked) -> list[Choice]:
+    found = [Choice(label="Keep what it did: the model is told and looks before repeating", value="keep")]
+    if question.checkpoint_id:
+        back = f"Go back to before it: rollback to {one_line(question.checkpoint_id, strict=True)}"
+        found.append(Choice(label=back, value="rollback"))
+    again = Choice(label="Run it again: after you confirm; it may act twice", value="again", sure=_AGAIN)
+    stop = Choice(label="Stop here: decide later; the session stays as it is", value="stop")
+    return [*found, again, stop]
+
+
+def _approval_choices(question: ApprovalAsked, arguments: str, grant: str, waiting: int) -> list[Choice]:
+    """Nothing lasting goes with no sandbox, and what allows more than was asked for is chosen last."""
     found: list[Choice] = []
+    is_open = grant.startswith(Grant.NO_SANDBOX)
     for decision in question.choices:
         label = _LABELS[decision]
+        if decision in (Decision.SESSION, Decision.RULE) and is_open:
+            continue
         if decision is Decision.EDIT:
             found += _edit(question, arguments)
             continue
+        if decision is Decision.ONCE:
+            label = _once(question, grant)
         if decision is Decision.SESSION and question.session_key:
             label += f": {one_line(question.session_key, strict=True)}"
         if decision is Decision.RULE:
             label += ": shows the rule before it is saved"
         if decision is Decision.DENY_RULE:
             label += f", with the rule: deny {one_line(question.deny_rule, strict=True)}"
+        if decision is Decision.DENY_AND_PAUSE and waiting > 1:
+            label = f"Deny all {waiting} that wait, and pause"
         found.append(Choice(label=label, value=decision))
-        if decision is Decision.ONCE:
-            found += [_wider(step) for step in question.grants if step != _asked(question)]
         if decision is Decision.DENY:
             found.append(
                 Choice(label="Deny and say what to do instead", value=decision, needs="deny, and say")
             )
+    if len(grants(question)) > 1:
+        found.append(Choice(label="Choose another grant; the widest is the last of them", value=OTHER_GRANT))
     return found
 
 
-def _asked(question: ApprovalAsked) -> str:
-    assessment = question.assessment
-    return f"{assessment.grant.value} {assessment.grant_detail}".strip()
-
-
-def _wider(step: str) -> Choice:
-    name, _, detail = step.partition(" ")
-    words = one_line(_GRANTS.get(name, f"{name} {{}}").format(detail), strict=True)
-    return Choice(label=f"Allow once {words}", value=Decision.ONCE, grant=step)
+def _once(question: ApprovalAsked, grant: str) -> str:
+    start = "Run again" if question.first_attempt else _LABELS[Decision.ONCE]
+    if grant.startswith(Grant.NO_SANDBOX):
+        return f"{start} WITHOUT A SANDBOX"
+    return f"{start} with this grant" if grant else start
 
 
 def _edit(question: ApprovalAsked, arguments: str) -> list[Choice]:
@@ -166,8 +214,15 @@ def _loaded(arguments: str) -> dict[str, Any]:
 
 
 def no_answer(question: Question) -> CommandBody:
-    """The answer that allows nothing: the last of each list."""
-    return answer(question, choices(question)[-1], "")
+    """The answer that allows nothing."""
+    match question:
+        case ApprovalAsked():
+            value: str = Decision.DENY_AND_PAUSE
+        case LostResultAsked():
+            value = "stop"
+        case QuestionAsked():
+            value = _NO_ANSWER
+    return answer(question, Choice(label="", value=value), "")
 
 
 def rule_lines(question: ApprovalAsked) -> list[str]:
@@ -183,9 +238,9 @@ def rule_lines(question: ApprovalAsked) -> list[str]:
 
 
 def answer(
-    question: Question, choice: Choice, text: str, *, rule: str = "", arguments: str = ""
+    question: Question, choice: Choice, text: str, *, rule: str = "", arguments: str = "", grant: str = ""
 ) -> CommandBody:
-    """The command for a choice and the text typed for it."""
+    """The command for a choice, the text typed for it, and a grant other than the one asked for."""
     match question:
         case ApprovalAsked():
             edited = choice.value == Decision.EDIT
@@ -198,13 +253,13 @@ def answer(
                 digest=question.digest,
                 feedback="" if edited else text,
                 edited=text if edited else "",
-                grant=choice.grant,
+                grant=grant,
                 rule=rule if rule != question.rule else "",
             )
         case LostResultAsked():
             return _settle(question, choice.value)
         case QuestionAsked():
-            if choice.value == "\0none":
+            if choice.value == _NO_ANSWER:
                 return Answer(question_id=question.question_id, text=None)
             return Answer(question_id=question.question_id, text=text or choice.value)
 

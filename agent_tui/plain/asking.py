@@ -1,0 +1,108 @@
+"""Puts one question: its object in pages, its facts, its numbered choices, and what a choice needs."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from agent_tui.engine.commands import CommandBody
+from agent_tui.engine.events import ApprovalAsked
+from agent_tui.engine.types import Decision
+from agent_tui.plain import facts, questions
+from agent_tui.plain.questions import Choice, Question
+
+
+class Terms(Protocol):
+    """What a question needs of the line-mode interface."""
+
+    def say(self, *lines: str) -> None:
+        """Print lines."""
+
+    async def read(self, prompt: str, draft: str = "") -> str | None:
+        """A line; None when it was set aside. Raises Interrupted, also at the end of the input."""
+
+
+class Asking:
+    """One question, from its first line to its answer."""
+
+    def __init__(self, terms: Terms, question: Question, *, arguments: str, waiting: int) -> None:
+        self._terms = terms
+        self._question = question
+        self._arguments = arguments  # of its call
+        self._waiting = waiting  # approvals that are open
+        self._grant = ""  # other than the one that is asked for
+
+    async def answer(self, number: int, total: int) -> CommandBody | None:
+        """The command that answers it; None where it was set aside. Raises Interrupted."""
+        body, known = questions.heading(self._question, number, total)
+        if not await self._show_pages(body):
+            return None
+        self._terms.say(*known)
+        while (choice := await self._choice()) is not None:
+            if choice.value == questions.OTHER_GRANT:
+                if not await self._other_grant():
+                    return None
+                continue
+            text = await self._terms.read(f"{choice.needs}> ", choice.prefill) if choice.needs else ""
+            if text is None:
+                return None
+            if choice.sure and not await self._is_sure(choice.sure):
+                continue
+            rule = await self._which_rule() if choice.value == Decision.RULE else ""
+            if rule is not None:
+                return questions.answer(
+                    self._question, choice, text, rule=rule, arguments=self._arguments, grant=self._grant
+                )
+        return None
+
+    async def _choice(self) -> Choice | None:
+        offered = questions.choices(self._question, self._arguments, self._grant, self._waiting)
+        self._terms.say(*facts.numbered([choice.label for choice in offered]))
+        at = await self._number(f"answer 1 to {len(offered)}> ", len(offered))
+        return None if at is None else offered[at]
+
+    async def _number(self, prompt: str, count: int) -> int | None:
+        """Index of a line that is typed by its number."""
+        while (typed := await self._terms.read(prompt)) is not None:
+            if typed.strip().isdigit() and 1 <= int(typed) <= count:
+                return int(typed) - 1
+            self._terms.say(f"Type a number from 1 to {count}; commands such as /quit come after it.")
+        return None
+
+    async def _show_pages(self, lines: Sequence[str]) -> bool:
+        parts = questions.pages(lines)
+        done = 0
+        for part in parts[:-1]:
+            self._terms.say(*part)
+            done += len(part)
+            place = f"Line {done - len(part) + 1} to {done} of {len(lines)}"
+            if await self._terms.read(f"{place}. Enter for more> ") is None:
+                return False
+        self._terms.say(*parts[-1])
+        return True
+
+    async def _other_grant(self) -> bool:
+        assert isinstance(self._question, ApprovalAsked)
+        offered = questions.grants(self._question)
+        self._terms.say(
+            "Grants, the widest last:", *facts.numbered([questions.grant_words(each) for each in offered])
+        )
+        at = await self._number(f"grant 1 to {len(offered)}> ", len(offered))
+        if at is None:
+            return False
+        self._grant = offered[at] if at else ""
+        self._terms.say(*questions.grant_facts(self._question, offered[at]))
+        return True
+
+    async def _is_sure(self, said: str) -> bool:
+        self._terms.say(f"{said}, anything else to go back.")
+        return await self._terms.read("run it again> ") == "yes"
+
+    async def _which_rule(self) -> str | None:
+        """The rule to save; None goes back."""
+        assert isinstance(self._question, ApprovalAsked)
+        rules = [self._question.rule, *self._question.wider_rules]
+        self._terms.say(*questions.rule_lines(self._question))
+        typed = await self._terms.read("save it> ")
+        if typed == "yes":
+            return rules[0]
+        chosen = typed is not None and typed.strip().isdigit() and 1 <= int(typed) <= len(rules)
+        return rules[int(typed or 0) - 1] if chosen else None
