@@ -41,10 +41,10 @@ class Conversation:
         ids = [item.id for item in fold.log]
         return not hid or not any(isinstance(item, UserItem) for item in fold.log[ids.index(hid) :])
 
-    def would_hide(self, target: Checkpoint) -> tuple[int, str]:
-        """How many items a rollback hides, and the message that returns to the editor."""
-        hidden, draft = undo.hidden_from(self._session, target)
-        return len(hidden), draft
+    def would_hide(self, target: Checkpoint) -> tuple[int, int]:
+        """How many items a rollback hides, and how many of them are messages of the person."""
+        hidden, messages = undo.hidden_from(self._session, target)
+        return len(hidden), len(messages)
 
     async def hide(self, target: Checkpoint, files: RollbackResult | None, mode: Mode) -> None:
         """Store a rollback whose files are back already; raises RecordsError."""

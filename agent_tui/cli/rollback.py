@@ -120,7 +120,7 @@ def _go_back(core: "Joined", row: "Row", state_dir: Path, arguments: argparse.Na
     plan = core.plan(row, arguments.paths) if mode != "conversation" else None
     with ExitStack() as stack:
         conversation = _conversation(state_dir, row, mode, arguments, stack)
-        hidden = conversation.would_hide(row.checkpoint()) if conversation and mode != "files" else (0, "")
+        hidden = conversation.would_hide(row.checkpoint()) if conversation and mode != "files" else (0, 0)
         if arguments.json and arguments.dry_run:
             print(json.dumps({"target": row.id, "mode": mode, "plan": asdict(plan) if plan else None}))
         elif not arguments.json:
@@ -260,14 +260,14 @@ def _redo(core: "Joined", state_dir: Path, arguments: argparse.Namespace) -> int
 # --- words ------------------------------------------------------------------------------------------
 
 
-def _print_plan(row: "Row", plan: "RollbackPlan | None", hidden: tuple[int, str]) -> None:
+def _print_plan(row: "Row", plan: "RollbackPlan | None", hidden: tuple[int, int]) -> None:
     print(f"back to {row.id}: {printable(title(row))}")
     for line in plan_lines(plan) if plan else ():
         print(line)
-    count, draft = hidden
+    count, said = hidden
     if count:
-        message = "; your message comes back to the editor" if draft else ""
-        print(f"  conversation   {count} item{'' if count == 1 else 's'} hidden{message}")
+        messages = f", {said} message{'' if said == 1 else 's'} back to the editor" if said else ""
+        print(f"  conversation   {count} item{'' if count == 1 else 's'} hidden{messages}")
 
 
 def plan_lines(plan: "RollbackPlan") -> list[str]:

@@ -367,7 +367,7 @@ class RolledBack:
     files: RollbackResult | None
     item_id: str = ""  # the rollback item, for conversation and both
     redo_of: str = ""
-    draft: str = ""  # undelivered text for the editor
+    messages: tuple[str, ...] = ()  # of the person, in what was hidden: for the editor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Part, Session
 from agent_tui.errors import AgentError
 from checkpoints.types import Cause, Checkpoint, CheckpointError, Phase, RollbackResult
-from context.items import CompactionItem, Item, NoticeItem, ResponseItem, RollbackItem, UserItem
+from context.items import CompactionItem, Item, NoticeItem, Origin, ResponseItem, RollbackItem, UserItem
 from context.units import visibility_of
 
 
@@ -108,11 +108,11 @@ def rollback_parts(
 ) -> list[Part]:
     """What a rollback stores; files are back already."""
     parts: list[Part] = []
-    item_id, draft = "", ""
+    item_id, messages = "", tuple[str, ...]()
     if asked.mode == "files":
         parts.append(_notice(session, target, files))
     else:
-        hidden, draft = hidden_from(session, target)
+        hidden, messages = hidden_from(session, target)
         item_id = session.item_id("b")
         parts.append(RollbackItem(id=item_id, hidden=hidden))
         for ahead, back in enumerate(_in_force(session.fold.log, _hidden_by(session, target.id)), start=1):
@@ -124,7 +124,7 @@ def rollback_parts(
         ]
     return [
         *parts,
-        RolledBack(checkpoint_id=target.id, mode=asked.mode, files=files, item_id=item_id, draft=draft),
+        RolledBack(checkpoint_id=target.id, mode=asked.mode, files=files, item_id=item_id, messages=messages),
     ]
 
 
@@ -138,8 +138,8 @@ def grants_ended(session: Session, target: Checkpoint) -> list[str]:
     ]
 
 
-def hidden_from(session: Session, target: Checkpoint) -> tuple[tuple[str, ...], str]:
-    """Ids of the items from the step of the checkpoint on, whole units, and the message to edit.
+def hidden_from(session: Session, target: Checkpoint) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Ids of the items from the step of the checkpoint on, whole units, and what the person said in them.
 
     A checkpoint of a turn's start hides the message that began the turn; one before a call hides
     the response that made the call; any other what came after it. Results and notices go with their
@@ -153,9 +153,8 @@ def hidden_from(session: Session, target: Checkpoint) -> tuple[tuple[str, ...], 
         for item in log[start:]
         if item.id not in gone and not isinstance(item, RollbackItem | CompactionItem)
     ]
-    first = hidden[0] if hidden else None
-    draft = first.text if isinstance(first, UserItem) else ""
-    return tuple(item.id for item in hidden), draft
+    said = (item for item in hidden if isinstance(item, UserItem) and item.origin is not Origin.ANSWER)
+    return tuple(item.id for item in hidden), tuple(item.text for item in said)
 
 
 def _start_of(session: Session, target: Checkpoint) -> int:

@@ -104,7 +104,6 @@ class AgentApp(App[int], inherit_bindings=False):
         self.output = settings.get("output", "auto")
         self.pending_at: int | None = None  # marked row of the pending list
         self.pending_hints: tuple[str, ...] = ()
-        self.dropped = self.session.dropped
         self._rebuilt = False
         self.sides = True  # side by side diffs where they fit
         self.mouse_on = settings.get("mouse", "true") != "false"
@@ -258,6 +257,7 @@ class AgentApp(App[int], inherit_bindings=False):
         """Draw what changed since the last time."""
         self._flush_due = False
         for cut in self.feed.cuts:
+            self.session.images_back += cutting.pictures(self.transcript.blocks, cut)
             self.transcript.replace_all(cutting.apply(self.transcript.blocks, cut))
         self.feed.cuts.clear()
         added, changed = self.feed.drain()
@@ -288,7 +288,7 @@ class AgentApp(App[int], inherit_bindings=False):
         self.feed.take_over(before)
         self._drop_welcome()
         self.transcript.replace_all([*earlier, *self.transcript.blocks])
-        self.draw_fixed()
+        self.flush()
 
     def _refresh_welcome(self) -> None:
         block, status = self._welcome, self.session.status

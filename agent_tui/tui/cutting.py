@@ -3,38 +3,72 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agent_tui.engine.events import RolledBack as RolledBackEvent
 from agent_tui.tui import words
-from agent_tui.tui.transcript.blocks import Block, Muted
+from agent_tui.tui.transcript.blocks import Block, Muted, RolledBack, UserMessage
+from context.items import Image
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """Hide what came after a block (None: everything); `redo` shows the last hidden part again."""
+    """Hide what came after a block (None: everything); `redo` shows the last hidden part again. The record
+    learns how many items that are."""
 
+    record: RolledBack
     after: Block | None = None
     redo: bool = False
+
+
+def record_of(body: RolledBackEvent, *, before: str, back_to: float, returned: int) -> RolledBack:
+    """The block that tells of a rollback or redo; `before` says what it went back to before, `back_to` is
+    when the rollback was that a redo takes back, `returned` counts messages in the editor."""
+    files = body.files
+    return RolledBack(
+        mode=body.mode,
+        target=body.checkpoint_id,
+        before=before,
+        undo=files.undo if files else "",
+        changed=files.changed if files else (),
+        kept=files.kept if files else (),
+        mismatches=files.mismatches if files else (),
+        markers=files.merged_with_markers if files else (),
+        is_redo=bool(body.redo_of),
+        back_to=back_to if body.redo_of else 0.0,
+        returned=returned,
+    )
 
 
 def apply(blocks: Sequence[Block], cut: Cut) -> list[Block]:
     """The blocks after a rollback or redo."""
     if cut.redo:
-        return _restored(blocks)
-    keep = (
-        0
-        if cut.after is None
-        else next((at + 1 for at, each in enumerate(blocks) if each is cut.after), len(blocks))
-    )
-    hidden = list(blocks[keep:])
+        return _restored(blocks, cut.record)
+    hidden = behind(blocks, cut.after)
+    cut.record.items = len(hidden)
     if not hidden:
         return list(blocks)
     text = f"{words.count(len(hidden), 'item')} hidden by rollback · Ctrl+T shows them"
-    return [*blocks[:keep], Muted(text=text, hidden=hidden)]
+    return [*blocks[: -len(hidden)], Muted(text=text, hidden=hidden)]
 
 
-def _restored(blocks: Sequence[Block]) -> list[Block]:
+def behind(blocks: Sequence[Block], before: Block | None) -> list[Block]:
+    """The blocks after one of them; all for None, none where it is not among them."""
+    if before is None:
+        return list(blocks)
+    count = next((count for count, each in enumerate(reversed(blocks)) if each is before), 0)
+    return list(blocks[len(blocks) - count :])
+
+
+def pictures(blocks: Sequence[Block], cut: Cut) -> list[Image]:
+    """Pictures of the messages that a rollback hides: they go with the text that is back in the editor."""
+    hidden = [] if cut.redo else behind(blocks, cut.after)
+    return [image for each in hidden if isinstance(each, UserMessage) for image in each.images]
+
+
+def _restored(blocks: Sequence[Block], record: RolledBack) -> list[Block]:
     for at in range(len(blocks) - 1, -1, -1):
         block = blocks[at]
         if isinstance(block, Muted) and block.hidden:
+            record.items = len(block.hidden)
             return [*blocks[:at], *block.hidden, *blocks[at + 1 :]]
     return list(blocks)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from agent_tui.engine import events
 from agent_tui.engine.types import InputKind, TaskStatus
-from agent_tui.tui import words
+from agent_tui.tui import cutting, words
 from agent_tui.tui.calls import Calls
 from agent_tui.tui.cutting import Cut
 from agent_tui.tui.ends import end_words
@@ -18,6 +18,7 @@ from agent_tui.tui.transcript import blocks
 from checkpoints.types import Phase
 from tools.types import OutcomeStatus
 
+BY_ROLLBACK = "rolled back"  # why a message came back, as the engine says it
 AFTER_ANSWER = "after this answer, without its calls"
 
 
@@ -39,6 +40,7 @@ class Feed:
         self._before_step: blocks.Block | None = None
         self._named: dict[str, str] = {}  # checkpoint → what it is before, in words
         self._kinds: dict[str, Pending] = {}
+        self._back_from_rollback = 0  # messages that waited, and a rollback gave back
         self._cut = False  # a call of this turn was stopped midway
         self._at = 0.0  # of the event being applied
         self._seq = 0
@@ -77,14 +79,13 @@ class Feed:
         self._places = earlier._places | self._places
         self._named = earlier._named | self._named
 
-    def items_after(self, checkpoint_id: str, shown: Sequence[blocks.Block]) -> int | None:
-        """How many of the blocks came after a checkpoint; None where that is not known."""
+    def blocks_after(self, checkpoint_id: str, shown: Sequence[blocks.Block]) -> list[blocks.Block] | None:
+        """The blocks that came after a checkpoint; None where that is not known."""
+        if checkpoint_id.partition("/")[0] != self.state.session_id:
+            return []  # a checkpoint of another session, of which nothing is shown here
         if checkpoint_id not in self._places:
             return None
-        before = self._places[checkpoint_id]
-        if before is None:
-            return len(shown)
-        return next((count for count, block in enumerate(reversed(shown)) if block is before), None)
+        return cutting.behind(shown, self._places[checkpoint_id])
 
     # --- session -------------------------------------------------------------------------------
 
@@ -165,9 +166,12 @@ class Feed:
         pending = self._taken(body.input_id)
         if body.input_id in self.state.dropped:
             self.state.dropped.discard(body.input_id)
+            return
+        self.state.returned.append(body.text)
+        self.state.images_back += pending.images if pending is not None else ()
+        if body.reason == BY_ROLLBACK:
+            self._back_from_rollback += 1
         else:
-            self.state.returned.append(body.text)
-            self.state.images_back += pending.images if pending is not None else ()
             self.state.given_back += body.reason != "taken back"
 
     def _taken(self, input_id: str) -> Pending | None:
@@ -412,30 +416,19 @@ class Feed:
         )
 
     def _rolled_back(self, body: events.RolledBack) -> None:
-        files, before = body.files, self.state.rolled_back_at
+        record = cutting.record_of(
+            body, before=self._named.get(body.checkpoint_id, ""), back_to=self.state.rolled_back_at,
+            returned=len(body.messages) + self._back_from_rollback,
+        )  # fmt: skip
         self.state.last_rollback = None if body.redo_of else body
         self.state.rolled_back_at, self.state.going_back = self._at, None
         if body.redo_of:
-            self.cuts.append(Cut(redo=True))
+            self.cuts.append(Cut(record=record, redo=True))
         elif body.mode != "files" and body.checkpoint_id in self._places:
-            self.cuts.append(Cut(after=self._places[body.checkpoint_id]))
-        self.add(
-            blocks.RolledBack(
-                mode=body.mode,
-                target=body.checkpoint_id,
-                before=self._named.get(body.checkpoint_id, ""),
-                undo=files.undo if files else "",
-                changed=files.changed if files else (),
-                kept=files.kept if files else (),
-                mismatches=files.mismatches if files else (),
-                markers=files.merged_with_markers if files else (),
-                is_redo=bool(body.redo_of),
-                back_to=before if body.redo_of else 0.0,
-                has_draft=bool(body.draft),
-            )
-        )
-        if body.draft:
-            self.state.returned.append(body.draft)
+            self.cuts.append(Cut(record=record, after=self._places[body.checkpoint_id]))
+        self.add(record)
+        self.state.returned[:0] = body.messages  # before those that were still waiting
+        self._back_from_rollback = 0
 
     def _refused(self, body: events.Refused) -> None:
         self.state.going_back = None

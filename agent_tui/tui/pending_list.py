@@ -70,7 +70,7 @@ class PendingList:
             kind = InputKind.QUEUE if key == "q" else InputKind.STEER
             app.link.send(commands.EditPending(input_id=entry.input_id, text=entry.text, kind=kind))
             return
-        app.dropped.add(entry.input_id)
+        app.session.dropped.add(entry.input_id)
         app.link.send(commands.EditPending(input_id=entry.input_id, text=None))
         if key == "s":
             again = commands.Submit(text=entry.text, images=entry.images, kind=InputKind.STEER, now=True)

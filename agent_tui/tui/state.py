@@ -137,8 +137,9 @@ class State:
         self.base_url = self.base_url or earlier.base_url
         self.not_run = self.not_run or earlier.not_run
         self.last_answer = self.last_answer or earlier.last_answer
-        if self.last_rollback is None:
+        if self.last_rollback is None and not self.turn_started_at:
             self.last_rollback, self.rolled_back_at = earlier.last_rollback, earlier.rolled_back_at
+            self.returned += self.last_rollback.messages if self.last_rollback is not None else ()
         self.first_checkpoint = self.first_checkpoint or earlier.first_checkpoint
         self.changed_paths = earlier.changed_paths | self.changed_paths
         status, before = self.status, earlier.status

@@ -167,7 +167,7 @@ def test_a_rollback_ends_what_was_allowed_since(program: Program, model_server: 
         screen.say("/rollback")
         screen.shows("checkpoints · this workspace", "make it")
         screen.type("g\r")
-        screen.shows("1 grant ends; nothing is deleted", "Enter roll back")
+        screen.shows("items hidden, 1 message back to the editor, 1 grant ends", "Enter roll back")
         screen.type("\r")
         screen.shows("↶ rolled back", "› make it")
         screen.type("\r")

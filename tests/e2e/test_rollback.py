@@ -56,7 +56,7 @@ def test_the_conversation_goes_back_with_the_files_and_returns_with_them(
     turn(program, model_server, run("echo 2 > undone"), argv=("--last", "the second question"))
     rolled = program.run("rollback", "--yes")
     assert rolled.code == 0, rolled.err
-    assert "items hidden; your message comes back" in rolled.out
+    assert "items hidden, 1 message back to the editor" in rolled.out
     assert not (program.workspace / "undone").exists()
     turn(program, model_server, argv=("--last", "the third question"))
     said = json.dumps(model_server.requests[-1].json)

@@ -102,7 +102,7 @@ async def test_a_rollback_takes_the_conversation_back_and_a_redo_brings_it_again
         start = next(c for c in run.checkpointer.taken if c.cause.turn == 2)
         run.send(Rollback(checkpoint_id=start.id))
         back = await run.wait(RolledBack)
-        assert isinstance(back, RolledBack) and (back.draft, back.mode) == ("second", "both")
+        assert isinstance(back, RolledBack) and (back.messages, back.mode) == (("second",), "both")
         await finish(run, "third", 3)
         assert len(run.model.requests[-1].view.units) == 3
         assert run.checkpointer.rolled_back == [start.id]
@@ -111,6 +111,15 @@ async def test_a_rollback_takes_the_conversation_back_and_a_redo_brings_it_again
         await finish(run, "fourth", 4)
     said = [unit.item.text for unit in run.model.requests[-1].view.units if hasattr(unit, "item")]
     assert said == ["first", "second", "third", "fourth"]
+
+
+async def test_all_that_was_said_since_comes_back_to_the_editor(tmp_path: Path) -> None:
+    async with engine(tmp_path, text("one"), text("two")) as run:
+        await finish(run, "first")
+        await finish(run, "second", 2)
+        run.send(Rollback(checkpoint_id=run.checkpointer.taken[0].id))
+        back = await run.wait(RolledBack)
+        assert isinstance(back, RolledBack) and back.messages == ("first", "second")
 
 
 async def test_to_take_back_a_rollback_hides_only_what_it_had_brought_back(tmp_path: Path) -> None:
@@ -152,7 +161,7 @@ async def test_a_turn_that_went_on_after_a_pause_can_be_taken_back_to_either_sta
         assert [type(item) for item in run.session.fold.log if item.id in gone] == [ResponseItem]
         run.send(Rollback(checkpoint_id=first.id))
         back = await run.wait(RolledBack, count=2)
-        assert isinstance(back, RolledBack) and back.draft == "do  this\nand that"
+        assert isinstance(back, RolledBack) and back.messages == ("do  this\nand that",)
 
 
 async def test_a_rollback_to_nowhere_or_with_a_live_terminal_is_refused(tmp_path: Path) -> None:

@@ -188,7 +188,9 @@ def reports() -> list[e.Body]:
         kept=("README.md",),
         mismatches=("setup.cfg",),
     )
-    rolled = e.RolledBack(checkpoint_id="7f3a/12", mode="both", files=files, draft="look again")
+    rolled = e.RolledBack(
+        checkpoint_id="7f3a/12", mode="both", files=files, messages=("look again", "and then")
+    )
     redone = e.RolledBack(checkpoint_id="7f3a/19", mode="both", files=files, redo_of="7f3a/12")
     return [
         compacted,

@@ -79,3 +79,13 @@ def test_a_call_that_is_run_again_runs_in_its_own_card() -> None:
     live.calls.take_over(earlier.calls)
     live.apply(stored(*scenes.running("c1"))[0])
     assert call.state == "running"
+
+
+def test_what_a_rollback_gave_back_is_there_again_until_something_is_said() -> None:
+    rolled = events.RolledBack(checkpoint_id="7f3a/1", mode="both", files=None, messages=("said", "more"))
+    for later, back in ([], ["said", "more"]), (scenes.message("else"), []):
+        before = stored(*scenes.message("said"), rolled, *later)
+        _, earlier = asyncio.run(rebuild(before, len(before) + 1))
+        live = Feed(State())
+        live.take_over(earlier)
+        assert live.state.returned == back

@@ -94,7 +94,7 @@ def rolled_back() -> list[events.Body]:
     files = RollbackResult(
         target="t", undo="u", changed=(CHANGE,), kept=(NAME,), mismatches=(NAME,), merged_with_markers=(NAME,)
     )
-    return [events.RolledBack(checkpoint_id="7f3a/1", mode="both", files=files, draft=BAD)]
+    return [events.RolledBack(checkpoint_id="7f3a/1", mode="both", files=files, messages=(BAD,))]
 
 
 def compacted() -> list[events.Body]:

@@ -417,7 +417,9 @@ PENDING = {
         keys=[ALT_UP, ALT_UP, b"\r"],
         check=lambda it: it.engine.sent[-1] == commands.EditPending(input_id="i3", text=None),
     ),
-    "delete": Case(play=WORKING, keys=[ALT_UP, ALT_UP, b"\x1b[3~"], check=lambda it: "i3" in it.app.dropped),
+    "delete": Case(
+        play=WORKING, keys=[ALT_UP, ALT_UP, b"\x1b[3~"], check=lambda it: "i3" in it.app.session.dropped
+    ),
     "s": Case(
         play=WORKING,
         keys=[ALT_UP, ALT_UP, b"s"],

@@ -1,11 +1,13 @@
 """Messages that wait: steering now, and what comes back of one that was not delivered."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from agent_tui.engine import commands, events
 from agent_tui.engine.types import InputKind
+from checkpoints.types import Phase
 from context.items import Image
-from tests.tui import scenes
+from tests.tui import gallery, scenes
 from tests.tui.driving import driven
 
 
@@ -54,3 +56,45 @@ async def test_pictures_of_a_message_stay_with_it(tmp_path: Path) -> None:
         assert it.engine.sent[-1] == commands.Submit(
             text="like this", images=(picture,), kind=InputKind.STEER
         )
+
+
+async def test_a_rollback_of_the_conversation_counts_the_messages_and_brings_them_back(
+    tmp_path: Path,
+) -> None:
+    picture = Image(media_type="image/png", data="aGk=", name="a.png")
+    target = gallery.checkpoint(17, "say", Phase.TURN_START)
+    first = events.InputAccepted(input_id="i1", kind=InputKind.PROMPT, text="first", images=(picture,))
+    waits = events.InputAccepted(input_id="i3", kind=InputKind.QUEUE, text="third")
+    play = [
+        *scenes.message("kept", number=9),
+        *scenes.turn(),
+        first,
+        events.InputDelivered(input_id="i1", item_id="u1", step=1),
+        events.CheckpointTaken(checkpoint=target),
+        *scenes.message("second", number=2, kind=InputKind.STEER),
+        *scenes.end(),
+        waits,
+    ]
+
+    def answer(body: commands.CommandBody) -> Sequence[events.Body]:
+        if isinstance(body, commands.Rollback):
+            return [
+                events.InputReturned(input_id="i3", text="third", reason="rolled back"),
+                events.RolledBack(
+                    checkpoint_id="7f3a/17", mode="both", files=None, messages=("first", "second")
+                ),
+            ]
+        return gallery.Scene().on(body)  # type: ignore[return-value]
+
+    async with driven(tmp_path, play, on=answer) as it:
+        await it.type("/rollback 7f3a/17\r")
+        await it.until("3 items hidden, 3 messages back to the editor, 1 grant ends")
+        await it.act("arm")
+        await it.press("enter")
+        assert "3 messages of yours are back in the editor" in it.screen
+        assert "┄ 3 items hidden by rollback" in it.screen
+        assert "returned to the editor" not in it.screen, "it is said once"
+        assert it.app.editor.text == "first\n\nsecond\n\nthird"
+        await it.press("enter")
+        sent = it.engine.sent[-1]
+        assert isinstance(sent, commands.Submit) and sent.images == (picture,)

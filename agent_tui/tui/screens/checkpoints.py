@@ -11,9 +11,10 @@ from agent_tui.safe_text import one_line
 from agent_tui.tui import words
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.link import RefusedError
-from agent_tui.tui.screens.rollback import RollbackMode, head_of
+from agent_tui.tui.screens.rollback import RollbackMode, head_of, returning
 from agent_tui.tui.screens.view import ListView
 from agent_tui.tui.transcript import changes
+from agent_tui.tui.transcript.blocks import Block
 from agent_tui.tui.transcript.card import VERBS
 from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, width_of, with_right
 from agent_tui.tui.transcript.look import Look
@@ -228,17 +229,17 @@ class CheckpointsView(ListView[Point]):
             rows.append((Span("  conversation: ", "muted"), Span(conversation)))
         return [clip(row, look.width, look.glyphs.more) for row in rows]
 
-    def _count_hidden(self, item: Point) -> int | None:
-        return self.agent.feed.items_after(item.checkpoint.id, self.agent.transcript.blocks)
+    def _after(self, item: Point) -> list[Block] | None:
+        return self.agent.feed.blocks_after(item.checkpoint.id, self.agent.transcript.blocks)
 
     def _hidden(self, item: Point) -> str:
-        hidden = self._count_hidden(item)
+        hidden = self._after(item)
         if hidden is None:
             return ""
-        text = f"{words.count(hidden, 'item')} would be hidden"
-        cause = item.checkpoint.cause
-        returns = cause.phase is Phase.TURN_START and cause.summary
-        return f"{text}, 1 message returns to the editor" if returns else text
+        text = f"{words.count(len(hidden), 'item')} would be hidden"
+        count = returning(self.agent.session, hidden)
+        verb = "returns" if count == 1 else "return"
+        return f"{text}, {words.count(count, 'message')} {verb} to the editor" if count else text
 
     def press(self, key: str, character: str) -> bool:
         modes: dict[str, RollbackMode] = {"f": "files", "c": "conversation", "enter": "both"}
@@ -247,7 +248,7 @@ class CheckpointsView(ListView[Point]):
         if item is None:
             return False
         name = item.checkpoint.id
-        if mode == "conversation" and self._count_hidden(item) == 0:
+        if mode == "conversation" and self._after(item) == []:
             self.say("nothing of the conversation came after this point")
         elif mode:
             self.agent.views.rollback(name, mode)

@@ -12,6 +12,8 @@ from agent_tui.safe_text import one_line
 from agent_tui.tui import words
 from agent_tui.tui.link import RefusedError
 from agent_tui.tui.screens.view import View
+from agent_tui.tui.state import State
+from agent_tui.tui.transcript.blocks import Block, UserMessage
 from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, width_of, with_right, wrap
 from agent_tui.tui.transcript.look import Look
 from checkpoints.types import Author, Conflict, Operation, RollbackPlan
@@ -132,11 +134,17 @@ class PreviewView(View):
     def _conversation(self) -> str:
         if self._redo_at:
             return "what the rollback hid comes back"
-        hidden = self.agent.feed.items_after(self._target, self.agent.transcript.blocks)
-        what = f"{words.count(hidden, 'item')} hidden" if hidden else "what came after this point is hidden"
+        target = self._plan.target if self._plan is not None else self._target
+        hidden = self.agent.feed.blocks_after(target, self.agent.transcript.blocks)
+        if hidden is None:
+            facts = ["what came after this point is hidden"]
+        else:
+            facts = [f"{words.count(len(hidden), 'item')} hidden"]
+        count = returning(self.agent.session, hidden or ())
+        facts += [f"{words.count(count, 'message')} back to the editor"] if count else []
         verb = "ends" if self._grants == 1 else "end"
-        ends = f", {words.count(self._grants, 'grant')} {verb}" if self._grants else ""
-        return f"{what}{ends}; nothing is deleted"
+        facts += [f"{words.count(self._grants, 'grant')} {verb}"] if self._grants else []
+        return ", ".join(facts)
 
     def _conflicts(self, conflicts: Sequence[Conflict], look: Look) -> list[Line]:
         if not conflicts:
@@ -224,6 +232,12 @@ class PreviewView(View):
         self.say("a terminal does not end; F3 and x stop it")
 
 
+def returning(session: State, hidden: Sequence[Block]) -> int:
+    """How many messages a rollback of the conversation brings back to the editor: those that it hides, and
+    those that wait."""
+    return sum(isinstance(each, UserMessage) for each in hidden) + len(session.pending)
+
+
 _HEADS = {
     "write": "change",
     "delete": "delete",
@@ -272,7 +286,7 @@ def _columns(cells: Sequence[list[Span]], look: Look) -> list[Line]:
 
 
 def _stays(plan: RollbackPlan, look: Look) -> list[Line]:
-    entries = [(path, "not made by the agent") for path in plan.kept]
+    entries = [(path, "made by you") for path in plan.kept]
     entries += [(each.path, f"{each.reason}, not covered by undo") for each in plan.uncovered]
     if plan.head_moved:
         entries.append((".git", f"your HEAD moved {plan.head_moved}; not touched"))

@@ -176,7 +176,8 @@ class RolledBack(Block):
     markers: Sequence[str] = ()
     is_redo: bool = False
     back_to: float = 0.0  # of a redo: UTC seconds of the rollback that it takes back
-    has_draft: bool = False
+    items: int = 0  # of the conversation, that were hidden or came back
+    returned: int = 0  # messages that are back in the editor
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

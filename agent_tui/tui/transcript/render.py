@@ -187,8 +187,9 @@ def _rolled_back(block: blocks.RolledBack, look: Look) -> list[Line]:
         if block.kept
         else []
     )
-    if block.has_draft:
-        kept.append("your message is back in the editor")
+    if block.returned:
+        verb = "is" if block.returned == 1 else "are"
+        kept.append(f"{words.count(block.returned, 'message')} of yours {verb} back in the editor")
     if kept:
         rows += wrap(untrusted(separator.join(kept), strict=True), look.width, first=_INDENT, rest=_INDENT)
     if block.mode != "conversation" and not block.is_redo:
@@ -203,11 +204,12 @@ def _rolled_back(block: blocks.RolledBack, look: Look) -> list[Line]:
 
 
 def _back_again(block: blocks.RolledBack) -> str:
-    """`5 files and the conversation are back as they were at 14:31`."""
+    """`5 files and 14 items are back as they were at 14:31`."""
     count = len(block.changed)
     parts = [changed.files(block.changed)] if count else []
-    parts += ["the conversation"] if block.mode != "files" else []
-    is_one = len(parts) == 1 and count <= 1
+    items = words.count(block.items, "item") if block.items else "the conversation"
+    parts += [items] if block.mode != "files" else []
+    is_one = len(parts) == 1 and max(count, block.items) <= 1
     then = "before the rollback"
     if block.back_to:
         at = time.strftime("%H:%M", time.localtime(block.back_to))
@@ -219,7 +221,8 @@ def _verified(block: blocks.RolledBack, look: Look) -> list[Line]:
     total = len(block.changed)
     rows: list[Line] = []
     if block.mismatches:
-        text = f"{len(block.mismatches)} of {total} paths differ: {', '.join(block.mismatches[:4])}"
+        differ = "differs" if len(block.mismatches) == 1 else "differ"
+        text = f"{len(block.mismatches)} of {total} paths {differ}: {', '.join(block.mismatches[:4])}"
         rows += wrap(
             untrusted(text, "attention", strict=True),
             look.width,
