@@ -1,4 +1,4 @@
-"""`@frozen`: how data is declared in `agent_tui`: named fields that are given by name and never change.
+"""`@frozen`: how data is declared, on every floor: fields that are given by name and never change.
 
 To readers, type checkers and the functions of `dataclasses` the same as `@dataclass(frozen=True, slots=True,
 kw_only=True)`. That writes and compiles six methods for each class as it is imported, which takes 0.3 ms, and

@@ -4,10 +4,11 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from agent_tui.frozen import frozen
 from checkpoints.inplace import write_in_place
 from checkpoints.nested import HeadState
 from checkpoints.types import Author, Cause, Checkpoint, CheckpointError, FileChange, Phase, Uncovered
@@ -44,7 +45,7 @@ UPDATE meta SET value = '2' WHERE key = 'schema';
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Row:
     """One checkpoint as it is stored."""
 

@@ -2,15 +2,16 @@
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+
+from agent_tui.frozen import frozen
 
 MIB = 1 << 20
 MAX_DEPTH = 200  # folders below each other; deeper ones are named as uncovered
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Limits:
     """Sizes and times of design c.4; tests make them small."""
 

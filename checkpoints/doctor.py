@@ -2,9 +2,9 @@
 
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from checkpoints.catalog import Catalog
 from checkpoints.coverage import MIB, refusal, size_text
 from checkpoints.gitprocess import find_git
@@ -20,7 +20,7 @@ _LEAST_FREE_BYTES = 200 * MIB
 _FSCK_TIMEOUT_S = 30
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Finding:
     """One line of the report; `fix` is what to do, empty where nothing has to be done."""
 

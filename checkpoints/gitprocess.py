@@ -12,9 +12,9 @@ import shutil
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+from agent_tui.frozen import frozen
 from checkpoints.types import CheckpointError
 
 MINIMUM_VERSION = (2, 25)
@@ -25,7 +25,7 @@ class GitError(CheckpointError):
     """A git process failed, timed out or answered nonsense."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Git:
     """A usable git program."""
 

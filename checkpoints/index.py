@@ -12,9 +12,9 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from checkpoints.inplace import write_in_place
 from checkpoints.owner import LOCK_NAME, Holder, OwnedError, Owner, holder_of
 from checkpoints.session_facts import SessionFacts, read_facts
@@ -58,7 +58,7 @@ class NoSessionError(Exception):
     """No session, or more than one, fits; the text names what was asked for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionPlace:
     """Where a session lies."""
 
@@ -76,7 +76,7 @@ class SessionPlace:
         return self.directory / ARTIFACTS_NAME
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionEntry:
     """One line of a list of sessions; times are UTC seconds."""
 

@@ -8,16 +8,16 @@ taken back.
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agent_tui.frozen import frozen
 from checkpoints.plainfile import read_plain
 from checkpoints.states import Entry
 from checkpoints.types import CheckpointError, CutRollback
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Step:
     """One path and what it is to become; done when it is `after`, refused when it is neither."""
 

@@ -9,11 +9,11 @@ import io
 import marshal
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from agent_tui.frozen import frozen
 from checkpoints.coverage import Gap
 from checkpoints.plainfile import read_plain
 from checkpoints.reading import File
@@ -22,7 +22,7 @@ from checkpoints.scan import Folder, Scan
 _MAGIC = b"agent-tui scan 4\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Manifest:
     """A scan, and the state it was stored as."""
 

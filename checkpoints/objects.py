@@ -7,8 +7,9 @@ and a NUL before the content; its id is the SHA-1 of all that.
 import hashlib
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import BinaryIO, Literal, NamedTuple
+
+from agent_tui.frozen import frozen
 
 Kind = Literal["blob", "tree", "commit"]
 
@@ -89,7 +90,7 @@ def parse_tree(content: bytes) -> Iterator[TreeItem]:
         at = end + 1 + ID_BYTES
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Commit:
     """What a checkpoint leaves in the store, so that `git log` and a lost catalog can tell it."""
 

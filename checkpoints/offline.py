@@ -3,9 +3,9 @@
 import json
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from checkpoints.catalog import Catalog, Row, followed
 from checkpoints.coverage import Limits, refusal
 from checkpoints.gitprocess import find_git
@@ -22,7 +22,7 @@ from checkpoints.workspace import Workspace
 NONE_YET = "no checkpoints here yet; one is taken before the first change"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Listed:
     """A checkpoint of a list, with what changed after it until the next one of its session."""
 

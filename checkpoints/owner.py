@@ -10,9 +10,10 @@ import fcntl
 import json
 import os
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from checkpoints.plainfile import is_plain
 
 LOCK_NAME = "owner.lock"
@@ -20,7 +21,7 @@ HEARTBEAT_S = 5.0
 _NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Holder:
     """Who owns a session; `started_at_ticks` is field 22 of /proc/PID/stat."""
 

@@ -9,8 +9,8 @@ import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
+from agent_tui.frozen import frozen
 from checkpoints.objects import CLONE, EXECUTABLE, FILE, FOLDER, LINK, object_id, stream_id
 from checkpoints.states import Entry
 
@@ -22,7 +22,7 @@ _OPENED = 0o700
 Mark = tuple[int, int, int, int]  # inode, mode, size and time of modification
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Staged:
     """A whole file beside its place, under a name of its own."""
 

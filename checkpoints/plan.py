@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from agent_tui.frozen import frozen
 from checkpoints.attribution import History, Trace
 from checkpoints.catalog import Row
 from checkpoints.coverage import Gap
@@ -33,7 +34,7 @@ class Draft:
     uncovered: list[Uncovered] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Evidence:
     """Everything a plan is decided from."""
 

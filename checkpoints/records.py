@@ -9,12 +9,12 @@ import json
 import sqlite3
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import aiosqlite
 
+from agent_tui.frozen import frozen
 from checkpoints.inplace import write_in_place
 
 SCHEMA_VERSION = 1
@@ -48,7 +48,7 @@ class DamagedError(RecordsError):
     """The file is no intact store; `checkpoints.salvage` may save a part of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Record:
     """One durable fact; `seq` is given by the store (0 before it is appended)."""
 

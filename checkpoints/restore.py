@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
+from agent_tui.frozen import frozen
 from checkpoints.journal import Step
 from checkpoints.objects import CLONE, FOLDER, LINK
 from checkpoints.places import Mark, Places, Staged
@@ -23,7 +24,7 @@ _MANY_FILES = 64
 _MANY_BYTES = 8 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Waiting:
     """A step whose file is written beside its place and waits to be moved there."""
 

@@ -12,9 +12,9 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from checkpoints.catalog import Catalog, Row
 from checkpoints.gitprocess import GitError, environment
 from checkpoints.journal import Journal
@@ -30,7 +30,7 @@ PACK_FROM_LOOSE = 2000
 _LOW_PRIORITY = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Keep:
     """How much is kept (design c.7)."""
 
@@ -39,7 +39,7 @@ class Keep:
     bytes: int = 2 << 30
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Pruned:
     """What a prune did."""
 

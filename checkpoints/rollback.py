@@ -3,8 +3,9 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from agent_tui.frozen import frozen
 from checkpoints.attribution import history
 from checkpoints.catalog import Row
 from checkpoints.diff import changes, is_selected
@@ -34,7 +35,7 @@ from checkpoints.workspace import Rolled, Workspace
 _HELD_BYTES = 16 << 20  # of the contents of a rollback in memory
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Request:
     """What is asked for."""
 

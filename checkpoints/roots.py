@@ -6,9 +6,9 @@ import os
 import secrets
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from checkpoints.coverage import refusal
 from checkpoints.ignores import FILE_NAME, read_text
 from checkpoints.nested import enclosing, exclude_file, git_dir_of
@@ -18,7 +18,7 @@ from checkpoints.types import CheckpointError, WorkspaceKey
 _DESCRIPTION = "workspace.json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Home:
     """The directory of a store, and where the workspace lies below the root of that store."""
 

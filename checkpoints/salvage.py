@@ -6,16 +6,16 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from checkpoints.records import SCHEMA, SCHEMA_VERSION, DamagedError, RecordsError, SessionRecords
 
 MAX_PADDED_BYTES = 16 * 2**30  # a header that says more is damaged itself
 _SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Damage:
     """What happened to a store: where the old files are, how many records go on."""
 

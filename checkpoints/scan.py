@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from agent_tui.frozen import frozen
 from checkpoints.clones import Clones, NoSharingError
 from checkpoints.coverage import MAX_DEPTH, Gap, Limits, special_kind
 from checkpoints.ignores import FILE_NAME, Rules, in_folder, read_text
@@ -61,7 +62,7 @@ class TooWideError(Exception):
     """More files or more time than allowed; the text says which."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Scan:
     """The workspace at one moment."""
 

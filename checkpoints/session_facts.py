@@ -3,7 +3,9 @@
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+
+from agent_tui.frozen import frozen
 
 LAST_CHARS = 200
 MAX_PATHS = 8
@@ -55,7 +57,7 @@ GROUP BY changed ORDER BY min(seq) LIMIT {MAX_PATHS}
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionFacts:
     """How a session stands. `ended` is the reason of its last run, `waiting` with an open approval,
     `running` for a run without an end: crashed, where no process has the session open."""

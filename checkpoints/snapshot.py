@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent_tui.frozen import frozen
 from checkpoints.coverage import Gap
 from checkpoints.objects import CLONE, EXECUTABLE, FILE, FOLDER, LINK, TreeItem, tree_content
 from checkpoints.reading import File
@@ -22,7 +23,7 @@ _FORMAT = 1
 _PERMISSIONS = 0o7777
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Defaults:
     """The permission bits most entries have; only others are noted."""
 
@@ -35,7 +36,7 @@ class Defaults:
         return {FOLDER: self.folder, EXECUTABLE: self.executable, FILE: self.file}.get(mode, 0o777)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Note:
     """What stands beside the tree."""
 
@@ -50,7 +51,7 @@ class Note:
     clones: frozenset[bytes] = frozenset()  # ids of all copies that the tree names
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class State:
     """One recorded state, by the ids of its parts."""
 

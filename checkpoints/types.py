@@ -1,9 +1,10 @@
 """Checkpoints of the workspace as the engine and the commands see them. Pure data."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal
+
+from agent_tui.frozen import frozen
 
 ChangeKind = Literal["A", "M", "D", "R", "X"]  # added, modified, deleted, renamed, mode only
 
@@ -28,7 +29,7 @@ class Author(StrEnum):
     ROLLBACK = "rollback"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FileChange:
     """One changed path; `path` is relative to the workspace, undecodable bytes as surrogates."""
 
@@ -41,7 +42,7 @@ class FileChange:
     author: Author = Author.AGENT
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Uncovered:
     """A path that a checkpoint does not hold, and why."""
 
@@ -49,7 +50,7 @@ class Uncovered:
     reason: str  # "14 MB, larger than 10 MiB", "unreadable", "socket" …
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Cause:
     """Why a checkpoint is taken: recorded with it and shown in lists."""
 
@@ -67,7 +68,7 @@ class Cause:
     joint: str = ""  # of a folder beside the workspace: the workspace's checkpoint of the same moment
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Checkpoint:
     """A recorded state of the workspace that can be restored."""
 
@@ -83,7 +84,7 @@ class Checkpoint:
     broken: str = ""  # why it cannot be restored any more; empty: it can
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Health:
     """State of the checkpoint engine for the status line."""
 
@@ -93,7 +94,7 @@ class Health:
     total_files: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Kept:
     """What the checkpoints of a workspace take, and for how long they are kept."""
 
@@ -105,7 +106,7 @@ Action = Literal["write", "delete", "mode", "link", "mkdir", "rmdir"]
 Choice = Literal["keep", "take", "merge"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Operation:
     """One step of a rollback."""
 
@@ -115,7 +116,7 @@ class Operation:
     creates: bool = False  # nothing is there now
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Conflict:
     """A path whose last change since the target is not the agent's; kept unless chosen otherwise."""
 
@@ -125,7 +126,7 @@ class Conflict:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RollbackPlan:
     """The exact list of what a rollback would do; nothing has been changed yet."""
 
@@ -137,7 +138,7 @@ class RollbackPlan:
     head_moved: str = ""  # "main 1a2b3c4 → 5d6e7f8" when the user's HEAD moved since
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RollbackResult:
     """What a rollback did; `undo` is the checkpoint taken before it, the target of a redo."""
 
@@ -149,7 +150,7 @@ class RollbackResult:
     merged_with_markers: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CutRollback:
     """A rollback that did not come to its end, because its process was killed."""
 
@@ -159,7 +160,7 @@ class CutRollback:
     total: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WorkspaceKey:
     """Identity of a workspace root in the state directory: device, inode and real path."""
 

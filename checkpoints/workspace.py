@@ -8,9 +8,10 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from checkpoints import manifest
 from checkpoints.attribution import authors
 from checkpoints.catalog import Catalog, Row
@@ -35,7 +36,7 @@ _SAVE_AFTER = 50  # changed states until the scan cache is saved again
 _SHOWN_GAPS = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Recorded:
     """A new checkpoint with all its changes."""
 
@@ -43,7 +44,7 @@ class Recorded:
     changes: tuple[FileChange, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Rolled:
     """A rollback that was carried out: checkpoints by id, and where it wrote."""
 

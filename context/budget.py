@@ -1,6 +1,6 @@
 """How much of a model's window a view may take (design a.4)."""
 
-from dataclasses import dataclass
+from agent_tui.frozen import frozen
 
 SAFETY_SHARE = 0.02
 OUTPUT_SHARE = 0.20
@@ -12,7 +12,7 @@ RESULT_SHARE = 0.15
 STEP_SHARE = 0.30
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Window:
     """The token limits that follow from a model's window."""
 

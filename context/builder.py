@@ -5,16 +5,16 @@ it, but no clock, git state or budget. Facts that change are appended to the log
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from context.items import Item, ToolSchema
 from context.units import LogReader, read_log
 from context.view import View
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Surroundings:
     """What the system text says of the place the session runs in."""
 

@@ -6,8 +6,9 @@ accepts or rejects it. Nothing changes before the returned record is in the log.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from agent_tui.frozen import frozen
 from context.budget import Window
 from context.entities import hard_entities, missing
 from context.estimate import Meter, text_tokens
@@ -32,7 +33,7 @@ SUMMARY_SHARE = 0.04  # of the input budget, the most a summary may take
 _SEEKING = ("read", "search", "exec")  # kinds whose repetition says that too much was hidden
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EpochInput:
     """What an epoch needs besides the log."""
 
@@ -47,7 +48,7 @@ class EpochInput:
     floor: bool = False  # hide everything that can be hidden
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EpochPlan:
     """What an epoch would do; sizes in tokens, corrected by the session's factor."""
 

@@ -7,8 +7,9 @@ calls, results, schemas and system text all count.
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from agent_tui.frozen import frozen
 from context.items import (
     CallPart,
     Image,
@@ -106,7 +107,7 @@ def tools_tokens(tools: Sequence[ToolSchema]) -> int:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Breakdown:
     """What fills the window, in corrected tokens (`/context`)."""
 

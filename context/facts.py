@@ -1,12 +1,13 @@
 """What is known of each finished call beyond its text; filled by the engine from outcomes."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from agent_tui.frozen import frozen
 
 CallKind = Literal["read", "search", "write", "exec", "poll", "other"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PathChange:
     """One changed path of a call, with the hash of its content afterwards (empty: deleted)."""
 
@@ -15,7 +16,7 @@ class PathChange:
     sha256: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CallFact:
     """One call: what it was about, what came out, where the rest is."""
 

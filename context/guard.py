@@ -2,7 +2,9 @@
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from agent_tui.frozen import frozen
 
 INEFFECTIVE_LIMIT = 2
 MIN_FREED_SHARE = 0.10
@@ -13,7 +15,7 @@ BREAKER_HALF_OPEN_S = 600.0
 MAX_EPOCHS_A_REQUEST = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Guard:
     """What earlier epochs came to."""
 

@@ -7,14 +7,15 @@ a private file.
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+from agent_tui.frozen import frozen
 
 NAMES = ("AGENTS.override.md", "AGENTS.md", "CLAUDE.md")  # first one found in a directory counts
 CAP_BYTES = 32 * 1024  # for all files together
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class InstructionFile:
     """One file that was found; `cut_bytes` of it did not fit under the cap."""
 
@@ -24,7 +25,7 @@ class InstructionFile:
     cut_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Instructions:
     """What goes into the pinned project context, and what to tell the person."""
 

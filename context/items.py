@@ -4,9 +4,10 @@ Nothing here is ever edited or deleted. Compaction and rollback append records t
 the view. Everything is plain data, so that the same item gives the same bytes in every request.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
+
+from agent_tui.frozen import frozen
 
 Api = Literal["chat", "responses", "messages"]
 
@@ -31,7 +32,7 @@ class StopReason(StrEnum):
     INTERRUPTED = "interrupted"  # cut by the person; only text was kept
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Usage:
     """Tokens of one response as the provider reports them; `input_tokens` includes cached ones."""
 
@@ -43,7 +44,7 @@ class Usage:
     estimated: bool = False  # the provider sent none, these are our estimate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Image:
     """A picture given to the model."""
 
@@ -52,7 +53,7 @@ class Image:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelOrigin:
     """Which model made a response; reasoning goes back to this origin and no other."""
 
@@ -61,7 +62,7 @@ class ModelOrigin:
     api: Api
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ReasoningPart:
     """Reasoning text for people; `raw` is what the provider needs back, byte for byte."""
 
@@ -69,7 +70,7 @@ class ReasoningPart:
     raw: str | None = None  # the provider's own JSON of this part, None where it gave none
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TextPart:
     """Text of the answer."""
 
@@ -77,7 +78,7 @@ class TextPart:
     raw: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CallPart:
     """One tool call as the model made it."""
 
@@ -89,7 +90,7 @@ class CallPart:
     raw: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class OpaquePart:
     """A provider's item we only replay: server-side tool use and its result, opaque compaction."""
 
@@ -99,7 +100,7 @@ class OpaquePart:
 Part = ReasoningPart | TextPart | CallPart | OpaquePart
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UserItem:
     """Something the person said."""
 
@@ -109,7 +110,7 @@ class UserItem:
     images: tuple[Image, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ResponseItem:
     """One complete model response; with the results of its calls it forms an exchange unit."""
 
@@ -132,7 +133,7 @@ class ResponseItem:
         return "".join(part.text for part in self.parts if isinstance(part, TextPart))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ResultItem:
     """The one answer to one call; what the model sees of its outcome."""
 
@@ -145,7 +146,7 @@ class ResultItem:
     artifact: str | None = None  # reference of the full output, readable with the history tool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NoticeItem:
     """A line from the runtime to the model; belongs to the unit it follows unless `sticky`."""
 
@@ -154,7 +155,7 @@ class NoticeItem:
     sticky: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Replacement:
     """New text for a result, or new arguments for a call, inside the view of one epoch on."""
 
@@ -164,7 +165,7 @@ class Replacement:
     arguments: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CompactionItem:
     """One epoch: what it hid, what it shortened, and the text that stands for the hidden part."""
 
@@ -175,7 +176,7 @@ class CompactionItem:
     undone: str | None = None  # id of the compaction this record takes back, then all else is empty
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RollbackItem:
     """Conversation rollback: hides the items from one point on; a redo names the one it undoes."""
 
@@ -187,7 +188,7 @@ class RollbackItem:
 Item = UserItem | ResponseItem | ResultItem | NoticeItem | CompactionItem | RollbackItem
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolSchema:
     """A tool as the model is told of it."""
 

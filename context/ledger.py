@@ -6,8 +6,8 @@ is never emptied; what was merely looked up goes first.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from agent_tui.frozen import frozen
 from context.entities import hard_entities, missing, retained_list
 from context.estimate import text_tokens
 from context.facts import CallFact
@@ -26,7 +26,7 @@ DENIALS_SHARE = 0.1
 RETAINED_SHARE = 0.4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Sources:
     """All that a ledger is made from; `facts` and `users` of the whole visible past, in order."""
 

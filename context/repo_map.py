@@ -11,10 +11,11 @@ import sqlite3
 import stat
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from agent_tui.frozen import frozen
 
 if TYPE_CHECKING:
     from tree_sitter import Parser, Query
@@ -67,7 +68,7 @@ _RUST = """
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Grammar:
     module: str  # of the wheel
     factory: str  # its function that gives the language
@@ -104,7 +105,7 @@ def has_grammar() -> bool:
     return any(importlib.util.find_spec(grammar.module) is not None for grammar in _GRAMMARS.values())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Tag:
     """A definition (with its first source line) or a reference."""
 
@@ -114,7 +115,7 @@ class Tag:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RepoMap:
     """The rendered map and what it leaves out."""
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from agent_tui.frozen import frozen
 from context.items import (
     CallPart,
     CompactionItem,
@@ -25,7 +26,7 @@ R = TypeVar("R", RollbackItem, CompactionItem)
 RECORDS = (CompactionItem, RollbackItem)  # what changes the place or text of items before it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Visibility:
     """What the records of a log hide, replace and put in front."""
 
@@ -35,7 +36,7 @@ class Visibility:
     summary: CompactionItem | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reading:
     """The units of a log, and what of it can be in no view."""
 

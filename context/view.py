@@ -1,11 +1,10 @@
 """The view: what is sent to a model, as protocol units (design a.1, a.2). Types; `units` builds it."""
 
-from dataclasses import dataclass
-
+from agent_tui.frozen import frozen
 from context.items import NoticeItem, ResponseItem, ResultItem, ToolSchema, UserItem
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UserUnit:
     """One user item; `notices` are runtime lines that follow it."""
 
@@ -13,7 +12,7 @@ class UserUnit:
     notices: tuple[NoticeItem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ExchangeUnit:
     """One response with calls and exactly one result for each, in the order of the calls."""
 
@@ -22,7 +21,7 @@ class ExchangeUnit:
     notices: tuple[NoticeItem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FinalUnit:
     """A response without calls."""
 
@@ -30,7 +29,7 @@ class FinalUnit:
     notices: tuple[NoticeItem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NoticeUnit:
     """A sticky notice, or one that follows no unit."""
 
@@ -38,7 +37,7 @@ class NoticeUnit:
     notices: tuple[NoticeItem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SummaryUnit:
     """The product of the newest compaction epoch; at most one is visible."""
 
@@ -49,7 +48,7 @@ class SummaryUnit:
 Unit = UserUnit | ExchangeUnit | FinalUnit | NoticeUnit | SummaryUnit
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class View:
     """Everything of one request that comes from us, in wire order: tools, system, project, units."""
 

@@ -1,9 +1,9 @@
 """What a machine can do for the sandbox, as the probe found it."""
 
-from dataclasses import dataclass
+from agent_tui.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProbeResult:
     """What this machine can do. `detail` says what is wrong, `fix` the exact next step."""
 

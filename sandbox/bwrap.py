@@ -6,10 +6,10 @@ close what the workspace opened.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from sandbox.git_settings import INSIDE
 from sandbox.policy import Mode, Policy
 
@@ -25,7 +25,7 @@ class Kind(StrEnum):
     DIRECTORY = "--dir"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Mount:
     """One operation on the tree that the command sees."""
 
@@ -35,7 +35,7 @@ class Mount:
     identity: tuple[int, int] | None = None  # device and inode the source must still have once mounted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Host:
     """What this machine has, as far as the arguments depend on it."""
 
@@ -48,7 +48,7 @@ class Host:
     resolver: str | None = None  # below /run, needed when the network is on
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Layers:
     """What is laid over the workspace, in this order; each closes or opens what came before."""
 
@@ -61,7 +61,7 @@ class Layers:
         return iter((*self.granted, *self.pins, *self.approved, *self.covers))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Fds:
     """Descriptor numbers as bwrap sees them."""
 

@@ -5,16 +5,16 @@ Only the kernel stops a fork bomb in time when uid 0 runs it, because RLIMIT_NPR
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from sandbox.processes import start_ticks
 
 _PREFIX = "agent-tui-"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Files:
     """How one version of control groups names things."""
 
@@ -38,7 +38,7 @@ _V2 = Files(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Group:
     """Directories of one command's group: one in version 2, one for each controller in version 1."""
 

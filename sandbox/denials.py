@@ -9,11 +9,11 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from agent_tui.frozen import frozen
 from sandbox import host
 from sandbox.evidence import Reach, existing
 from sandbox.policy import Mode, Policy
@@ -25,7 +25,7 @@ _LONGEST_PATH = 4096
 Grant = Literal["read_path", "write_path", "git_lane", "network", "no_sandbox"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Denial:
     """One refusal. `grant` would have let it work; `detail` is its path, its host, or what was asked."""
 

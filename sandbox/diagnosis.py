@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from sandbox import processes
 
 _FAMILIES = (
@@ -19,7 +20,7 @@ _FAMILIES = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Machine:
     """What the fix depends on."""
 

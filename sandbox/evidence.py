@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from sandbox import host, pins
 from sandbox.policy import Mode, Policy
 
@@ -13,7 +13,7 @@ _LANE_KEEPS_CLOSED = ("hooks", "info", "config", "config.lock", "config.worktree
 _PRIVATE_PLACES = ("/tmp", "/var/tmp", "/run", "/dev/shm")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reach:
     """The reach of one policy, for this user on this machine."""
 

@@ -23,10 +23,10 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from sandbox import channels as wires
 from sandbox import leftovers, processes, seccomp, shared_network, survey
 from sandbox.bwrap import Fds, arguments
@@ -114,7 +114,7 @@ async def spawn(  # noqa: PLR0913 - one call says everything about one command
         raise
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Request:
     """What `spawn` was asked for."""
 

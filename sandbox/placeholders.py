@@ -14,11 +14,11 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, TypedDict
 
+from agent_tui.frozen import frozen
 from sandbox import processes
 from sandbox.errors import SandboxError
 from sandbox.private import private_dir
@@ -29,7 +29,7 @@ _ROOM_BYTES = 4_096  # a block of most file systems
 _CLOCK_STEP_NS = 20_000_000  # file times advance with the timer tick, at least 100 times a second
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StandIn:
     """What is to exist at `path` while a sandbox runs, should there be nothing."""
 

@@ -1,9 +1,10 @@
 """What a command may touch: the one description that bwrap arguments, seccomp, environment and
 limits are made from. Pure data, decided before anything is spawned."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+
+from agent_tui.frozen import frozen
 
 
 class Mode(StrEnum):
@@ -14,7 +15,7 @@ class Mode(StrEnum):
     OFF = "off"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Limits:
     """Resource limits of one command and everything it starts."""
 
@@ -24,7 +25,7 @@ class Limits:
     tmp_bytes: int = 2 * 2**30
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Policy:
     """The sandbox of one command. Paths are absolute and resolved; none comes from the model."""
 

@@ -3,9 +3,9 @@
 import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from sandbox import git_settings, host, pins, repository
 from sandbox.bwrap import Host, Kind, Layers, Mount
 from sandbox.errors import SandboxError
@@ -16,7 +16,7 @@ from sandbox.private import private_dir
 from sandbox.quarantine import after_lane
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Preparation:
     """Facts and mounts of one command; `release` once everything in its sandbox is gone."""
 
@@ -149,7 +149,7 @@ def _needs_mount(path: Path, policy: Policy) -> bool:
     return not path.is_relative_to(policy.workspace) or path.exists()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Places:
     """Directories of ours."""
 

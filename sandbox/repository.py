@@ -4,9 +4,9 @@ import os
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from sandbox.errors import SandboxError
 
 # git reads these to find programs or other places (git-config(1), gitrepository-layout(5))
@@ -30,7 +30,7 @@ _PROGRAM_ENDINGS = (
 _CONFIG_TIMEOUT_S = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Repository:
     """A workspace's repository. `git_dir` equals `common_dir` but in a linked worktree."""
 

@@ -5,9 +5,9 @@ import os
 import re
 import signal
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
+from agent_tui.frozen import frozen
 from sandbox import channels as wires
 from sandbox import processes
 from sandbox.channels import Channels
@@ -26,7 +26,7 @@ _LONGEST_STATUS = 64
 _INTERFERED = "the command interfered with its sandbox and was killed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Exit:
     """How a command ended: `code` is 128 + number for a signal, which `signal` then names."""
 

@@ -14,9 +14,9 @@ import select
 import shutil
 import subprocess
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from sandbox.errors import SandboxError
 
 _NS_GET_USERNS = 0xB701  # ioctl_ns(2): the user namespace that owns a namespace
@@ -28,7 +28,7 @@ _HOLD = 'echo "$$"; read -r _'
 MARKS = ("--unshare-net", _HOLD)  # by which a maker is known among processes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Network:
     """An open network. `close` once no command will enter any more; those inside keep theirs."""
 

@@ -7,8 +7,9 @@ renewed beside the commands.
 import os
 import stat
 import time
-from dataclasses import dataclass
 from pathlib import Path
+
+from agent_tui.frozen import frozen
 
 _ENTRIES = 20_000
 _SKIPPED = frozenset({"node_modules", ".git", "__pycache__", ".venv", "venv", ".tox", "target"})
@@ -17,7 +18,7 @@ _FRESH_S = 10.0
 _MOST = 64  # of each kind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Survey:
     """What was found; `complete` is False when the walk was cut at its bound or more was there to cover."""
 

@@ -167,8 +167,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agent_tui": ("agent_tui._imports",),
 }
 
-# How data is declared: what all of `agent_tui` may import.
-EVERYWHERE = "agent_tui.frozen"
+EVERYWHERE = "agent_tui.frozen"  # how data is declared: all may import it
 
 # Each library in its own place.
 PLACES: dict[str, tuple[str, ...]] = {
@@ -285,9 +284,7 @@ def _allowed(name: str) -> tuple[str, ...]:
 def _may_import(name: str, target: str) -> bool:
     # The plain name `agent_tui` in a rule means the package's own module, not everything below it.
     wide = name in ("agent_tui.bootstrap", "agent_tui.frontends", "agent_tui.oneoff")
-    if target == EVERYWHERE and name.startswith("agent_tui."):
-        return True
-    return any(
+    return target == EVERYWHERE or any(
         target == allowed or ((wide or allowed != "agent_tui") and _within(target, allowed))
         for allowed in _allowed(name)
     )

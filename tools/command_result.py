@@ -1,8 +1,8 @@
 """What a command came to, as text for the model and as facts for programs."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from sandbox.denials import find
 from sandbox.policy import Policy
 from tools.output.collector import Taken
@@ -11,7 +11,7 @@ from tools.terminal import Ending, Terminal
 from tools.types import Grant, Outcome, OutcomeStatus
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Place:
     """Where the command ran; evidence of a denial is looked for with it."""
 

@@ -5,11 +5,12 @@ import re
 import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_tui.frozen import frozen
 from sandbox.environment import search_path
 from sandbox.errors import SandboxError
 from sandbox.policy import Mode, Policy
@@ -89,7 +90,7 @@ _PARAMETERS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CommandRoom:
     """What commands share: the machine's sandbox, the table of live ones, the disk budget."""
 

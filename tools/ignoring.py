@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_tui.frozen import frozen
 from tools.paths import open_resolved
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ MAX_ENTRIES = 200_000  # looked at in one walk
 MAX_RULES_BYTES = 2**20  # of one `.gitignore`; a larger one counts as empty
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Found:
     """One entry below the directory of a walk."""
 

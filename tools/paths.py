@@ -1,9 +1,9 @@
 """Where a path of the model leads, and whether a tool may go there without a grant."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from sandbox.policy import Policy
 from sandbox.survey import is_env_file
 from tools.types import Grant
@@ -12,7 +12,7 @@ from tools.types import Grant
 _SYSTEM = (Path("/usr"), Path("/opt"), Path("/nix"), Path("/snap"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Need:
     """What has to be granted before a path may be used; `never` says that nothing can."""
 

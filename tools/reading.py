@@ -7,10 +7,10 @@ import re
 import stat
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from agent_tui.frozen import frozen
 from tools.file_kind import HEAD_BYTES, image_type, kind_of, looks_binary
 from tools.output.canvas import LINE_CAP, MARK, MODEL, Canvas, Span
 from tools.output.cleaner import Cleaner
@@ -36,7 +36,7 @@ class Row(NamedTuple):
     length: int  # characters of the whole line
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Source:
     """A file as lines of text."""
 
@@ -48,7 +48,7 @@ class Source:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Page:
     """Numbered lines that fit a bound."""
 
@@ -61,7 +61,7 @@ class Page:
     is_end: bool  # the last line of the file or of the wanted range is in it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Piece:
     """Characters of one line that fit a bound."""
 

@@ -8,10 +8,10 @@ import os
 import re
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from agent_tui.frozen import frozen
 from sandbox import reach
 from sandbox.reach import NO_LANDLOCK, NOT_STARTED
 from tools.ignoring import Walk, matches_glob
@@ -32,7 +32,7 @@ class SearchError(Exception):
     """The search cannot be done; the text says why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Query:
     """What to look for, and where: `path` is relative to `directory`, '' for all of it."""
 
@@ -45,7 +45,7 @@ class Query:
     leave_out: tuple[Path, ...] = ()  # directories that are not entered, relative to `directory`
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Hit:
     """One line: a match, or a line near one; or a file or directory that could not be read."""
 

@@ -1,17 +1,18 @@
 """What a tool is, what a call of it may touch, and what came of it. Pure data and three protocols."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from agent_tui.frozen import frozen
 from sandbox.policy import Policy
 
 Arguments = Mapping[str, Any]  # JSON from the model, valid against the tool's schema
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PathSet:
     """Resolved paths, or everything; containment of directories counts as overlap."""
 
@@ -19,7 +20,7 @@ class PathSet:
     paths: tuple[Path, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Effects:
     """What a call may do. The default is the most that a tool can do: undeclared = writes all."""
 
@@ -54,7 +55,7 @@ class Grant(StrEnum):
     NO_SANDBOX = "no_sandbox"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Assessment:
     """How approvals see a call. `shown` is exactly what is matched and exactly what runs."""
 
@@ -89,7 +90,7 @@ class OutcomeStatus(StrEnum):
     OUTCOME_UNKNOWN = "outcome_unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Artifact:
     """A full output kept outside the view."""
 
@@ -101,7 +102,7 @@ class Artifact:
     truncated: bool = False  # the spool cap was reached: head and tail only
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WrittenPath:
     """A path a tool changed by its own hand, relative to the workspace where it lies in it."""
 
@@ -112,7 +113,7 @@ class WrittenPath:
     removed: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Picture:
     """An image out of a tool, for a model that can see."""
 
@@ -121,7 +122,7 @@ class Picture:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Outcome:
     """What a call came to: `text` is all the model sees, `data` the same facts for programs."""
 
@@ -142,7 +143,7 @@ class Outcome:
     denied_detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Spawned:
     """Identity of a started process: no signal is ever sent without matching all of it."""
 
@@ -155,7 +156,7 @@ class Spawned:
 STOP = "STOP"  # in place of a signal to a terminal: INT, TERM and KILL in turn, until it is gone
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TerminalNews:
     """Live output of a terminal that outlived its call, or its end."""
 
@@ -178,7 +179,7 @@ class CallSink(Protocol):
         says that what follows it replaces the unfinished line before it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Invocation:
     """One authorised call, ready to run; made by the engine's gate and by nothing else."""
 
@@ -191,7 +192,7 @@ class Invocation:
     timeout_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolSpec:
     """What the model is told of a tool; the description is the `.md` file beside its module."""
 

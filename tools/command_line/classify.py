@@ -1,9 +1,9 @@
 """The class of a command line: each sub-command by itself, the line as strict as its strictest part."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from sandbox.policy import Mode
 from tools.command_line.display import make_visible
 from tools.command_line.hard_line import Ground, hard_line
@@ -26,7 +26,7 @@ _STATEFUL = frozenset(
 _FREE_STATEFUL = frozenset(("set",))  # passes `reads` only in forms that change no meaning
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Classified:
     """A whole line."""
 

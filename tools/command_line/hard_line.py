@@ -3,9 +3,9 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from tools.command_line.syntax import SimpleCommand, Syntax, Word
 from tools.command_line.unwrap import SHELLS
 
@@ -19,7 +19,7 @@ _HOME_WORDS = re.compile(r'"?\$(HOME|\{HOME\})"?/?(\*|\.\*)?\Z')
 _ROOT_VARIABLE = re.compile(r'"?\$(\{\w+\}|\w+)"?/(\*|\.\*)?\Z')  # `$UNSET/` is `/`
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ground:
     """Where the line would run."""
 

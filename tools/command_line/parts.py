@@ -3,9 +3,10 @@
 import os
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from sandbox.policy import Mode
 from tools.command_line import programs
 from tools.command_line.keys import is_whole, run_words
@@ -16,7 +17,7 @@ from tools.types import CallClass, Grant
 Resolve = Callable[[str], str | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Setting:
     """Where a line would run. All paths absolute and resolved."""
 
@@ -32,7 +33,7 @@ class Setting:
         return any(place.is_relative_to(root) for root in (self.workspace, *self.roots))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Part:
     """How one sub-command was judged."""
 

@@ -5,14 +5,14 @@ so their words need no look. `CHECKED` ones do, so only the options named here p
 because several of these programs accept abbreviations of long options.
 """
 
-from dataclasses import dataclass
+from agent_tui.frozen import frozen
 
 
 def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Options:
     """Options that keep a program reading. A `long` name ending in `=` takes its value in the same
     word, one ending in `:` also in the next; names may stand in it in several ways."""

@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from agent_tui.frozen import frozen
 from tools.command_line import programs
 from tools.command_line.programs import Options
 from tools.command_line.syntax import SimpleCommand, Word, Wrap
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reading:
     """`refusal` empty: it only reads, the files in `paths`."""
 

@@ -1,12 +1,12 @@
 """What a starter says of the program it starts: its options, and the reader of a plain one."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from agent_tui.frozen import frozen
 from tools.command_line.syntax import Word, Wrap
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Inner:
     """What a command starts: commands as words, and shell scripts (None: not known)."""
 
@@ -20,7 +20,7 @@ UNSEEN = Inner(wrap=Wrap.OTHER, scripts=(None,))
 UNKNOWN_WORD = Word(source="…", text=None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Options:
     """Options of a wrapper, before the command it starts."""
 

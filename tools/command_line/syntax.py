@@ -1,10 +1,11 @@
 """What a command line says, as plain data: the simple commands of it and what is not understood."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from agent_tui.frozen import frozen
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen
 class Word:
     """One word of a command. `text` is its value after quoting, None where only the shell knows."""
 
@@ -21,7 +22,7 @@ class Word:
         return self.text is not None and not self.glob and not self.tilde
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Redirection:
     """One redirection; `target` is None for a duplicated or closed descriptor."""
 
@@ -39,7 +40,7 @@ class Wrap(StrEnum):
     OTHER = "other"  # with another environment, arguments from elsewhere, other rights
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SimpleCommand:
     """A program with its words, or a redirection or assignment alone (no words)."""
 
@@ -62,7 +63,7 @@ class SimpleCommand:
         return (self.program or "").rpartition("/")[2]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Unknown:
     """A place that is not understood."""
 
@@ -70,7 +71,7 @@ class Unknown:
     line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Syntax:
     """A whole command line, commands in the order they stand in, inner ones after outer ones."""
 

@@ -8,8 +8,9 @@ the text that readers put into words (`with_marks_in_words`).
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+
+from agent_tui.frozen import frozen
 
 LINE_CAP = 2_000  # characters kept of a line (design f.6)
 MARK = "\x1d"  # around the count of what a line has beyond that; cleaned text holds no control characters
@@ -18,7 +19,7 @@ MODEL, PERSON = 0, 1  # the two readers: each is given every line once
 Emit = Callable[[int, int, str], None]  # reader; number of the first line, from 1; text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Span:
     """Characters of one line that are kept in place of its first `LINE_CAP`."""
 

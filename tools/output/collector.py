@@ -2,8 +2,9 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from agent_tui.frozen import frozen
 from tools.file_kind import HEAD_BYTES, kind_of, looks_binary
 from tools.output.canvas import MODEL, PERSON, Canvas, with_marks_in_words
 from tools.output.cleaner import Cleaner
@@ -17,7 +18,7 @@ _MIN_JUDGED_BYTES = 256  # less is always shown as text
 _LIVE_CHARS = 16_384  # of what a person has not been shown yet
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Binary:
     """Output that is no text."""
 
@@ -27,7 +28,7 @@ class Binary:
     head_hex: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Taken:
     """What is new since the last time, for one result."""
 

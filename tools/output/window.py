@@ -4,6 +4,7 @@ import re
 from collections import deque
 from dataclasses import dataclass
 
+from agent_tui.frozen import frozen
 from tools.output.canvas import with_marks_in_words, without_marks
 from tools.output.size import size_of
 
@@ -20,7 +21,7 @@ _ERROR_LINE = re.compile(
 _MAX_CHECKS = 20_000  # lines looked at for one window: an output full of the word `mirror` stays cheap
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Shown:
     """The text of one window, and what of the output it is."""
 

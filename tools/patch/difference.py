@@ -2,8 +2,8 @@
 
 import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from agent_tui.frozen import frozen
 from tools.text_file import Line, TextFile
 
 CONTEXT = 3
@@ -12,7 +12,7 @@ _MAX_COMPARED = 20_000  # lines; beyond it everything between the first and the 
 Opcode = tuple[str, int, int, int, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Difference:
     """A diff and its size."""
 

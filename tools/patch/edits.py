@@ -1,14 +1,15 @@
 """Hunks applied to the lines of one file; every byte outside them stays."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from agent_tui.frozen import frozen
 from tools.patch.grammar import Hunk, PatchError
 from tools.patch.locate import Lines, locate
 from tools.text_file import Line, TextFile
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Edit:
     """Lines `start` to `end` (without) of the old file, and what takes their place."""
 

@@ -4,10 +4,11 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from agent_tui.frozen import frozen
 from sandbox.policy import Policy
 from tools.patch.difference import Difference, difference
 from tools.patch.edits import apply_hunks
@@ -20,7 +21,7 @@ from tools.versions import Versions
 NEW_MODE = 0o666  # the umask takes its part, as for every new file
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Content:
     """A regular file as it was read."""
 
@@ -30,7 +31,7 @@ class Content:
     identity: tuple[int, ...] = ()  # device, inode, size, time: whether it is still the one that was read
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Change:
     """One path before and after; a move is one path that goes and one that comes."""
 
