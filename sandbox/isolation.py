@@ -6,9 +6,10 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from agent_tui.frozen import frozen
 from sandbox.denials import Denial, find
 from sandbox.errors import SandboxError
 from sandbox.launch import Exit, Running, spawn
@@ -23,7 +24,7 @@ _READ_BYTES = 65536
 _DRAIN_S = 0.1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Sandbox:
     """One isolated place: its policy, with a `/tmp` that lasts over its executions."""
 
@@ -32,7 +33,7 @@ class Sandbox:
     temp_dir: Path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Execution:
     """What one execution came to. The streams hold their first MiB; `total_bytes` counts all."""
 
@@ -46,7 +47,7 @@ class Execution:
     notices: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Collected:
     """A file taken out of a sandbox."""
 

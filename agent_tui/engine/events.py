@@ -6,7 +6,6 @@ events (`TRANSIENT`) are for display: they may be merged or dropped, and are nev
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from agent_tui.engine.call_events import (
@@ -33,6 +32,7 @@ from agent_tui.engine.types import (
     SandboxStatus,
     TaskStatus,
 )
+from agent_tui.frozen import frozen
 from checkpoints.types import FileChange, Health, RollbackResult
 from context.guard import Guard
 from context.items import Image, Usage
@@ -88,7 +88,7 @@ __all__ = [
 # --- session -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionStarted:
     """First event of a session, and again with `resumed` of each process that continues it."""
 
@@ -105,7 +105,7 @@ class SessionStarted:
     paused: bool = False  # with `resumed`: its newest task waits for `Continue`
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StatusChanged:
     """Transient. Facts of the status line; None means unchanged."""
 
@@ -123,7 +123,7 @@ class StatusChanged:
     activity: str | None = None  # "thinking", "answering", "running", "compacting", "" for idle
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SettingChanged:
     """A setting of the session has a new value, for later processes as well; see command `Set`."""
 
@@ -131,7 +131,7 @@ class SettingChanged:
     value: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NoticeRaised:
     """Something the person should know; `to_model` says that the model was told too."""
 
@@ -144,7 +144,7 @@ class NoticeRaised:
 # --- input -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class InputAccepted:
     """A message is in the inbox, durably; followed by exactly one of Delivered or Returned."""
 
@@ -155,7 +155,7 @@ class InputAccepted:
     now: bool = False  # calls that run are told to stop for it, and the rest of their wave is skipped
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class InputEdited:
     """A pending message has new text."""
 
@@ -164,7 +164,7 @@ class InputEdited:
     kind: InputKind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class InputDelivered:
     """The message is now item `item_id` of the log; same transaction as that item."""
 
@@ -173,7 +173,7 @@ class InputDelivered:
     step: int  # the step it is seen by
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class InputReturned:
     """The message was taken back, undelivered; its text belongs in the editor again."""
 
@@ -185,7 +185,7 @@ class InputReturned:
 # --- runs and steps ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TaskChanged:
     """A task has a new state; only legal edges occur."""
 
@@ -194,7 +194,7 @@ class TaskChanged:
     cause: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TurnStarted:
     """A run began; ended by exactly one `TurnEnded`, by a later process if this one is killed."""
 
@@ -203,7 +203,7 @@ class TurnStarted:
     attempt: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StepStarted:
     """A model request goes out; `view_id` names the compaction epoch it uses."""
 
@@ -212,7 +212,7 @@ class StepStarted:
     view_id: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TextStreamed:
     """Transient. A piece of the answer of the current step; `offset` counts characters before it."""
 
@@ -221,7 +221,7 @@ class TextStreamed:
     offset: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ReasoningStreamed:
     """Transient. A piece of reasoning of the current step."""
 
@@ -230,7 +230,7 @@ class ReasoningStreamed:
     offset: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CallDrafted:
     """Transient. The model is writing the arguments of a call."""
 
@@ -239,7 +239,7 @@ class CallDrafted:
     arguments_chars: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RetryScheduled:
     """Transient. A model call failed and is sent again, the same bytes, after `delay_s`."""
 
@@ -250,7 +250,7 @@ class RetryScheduled:
     kind: str = ""  # class of the failure: a value of `models.base.ErrorKind`
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ResponseEnded:
     """A response is whole and on disk with its calls (the item has the same id); text is final."""
 
@@ -267,7 +267,7 @@ class ResponseEnded:
     model: str = ""  # `PROVIDER/MODEL` that gave it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SideRequestEnded:
     """A request beside the conversation is over; it counts in what is used and is no step."""
 
@@ -279,7 +279,7 @@ class SideRequestEnded:
     interrupted: bool = False  # by us, while it was awaited
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TurnEnded:
     """The run is over: one reason, one sentence, what changed, what is left."""
 
@@ -301,7 +301,7 @@ class TurnEnded:
 # --- the rest ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PlanChanged:
     """The model's plan as a whole."""
 
@@ -309,7 +309,7 @@ class PlanChanged:
     explanation: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CallTrace:
     """What progress detection keeps of a call: hashes only, never arguments."""
 
@@ -322,7 +322,7 @@ class CallTrace:
     changed: bool  # the workspace, to content not seen before
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProgressJudged:
     """Progress detection after a step (design d.4-d.6); its state is rebuilt from these."""
 
@@ -335,14 +335,14 @@ class ProgressJudged:
     finding: str = ""  # what a detector found, for people and model
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CompactionStarted:
     """Transient."""
 
     cause: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CompactionEnded:
     """One epoch is done, or failed and left the old view (`item_id` empty)."""
 
@@ -358,7 +358,7 @@ class CompactionEnded:
     undone: str = ""  # item id of the epoch that this one takes back
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RolledBack:
     """Files, conversation or both went back."""
 
@@ -370,7 +370,7 @@ class RolledBack:
     messages: tuple[str, ...] = ()  # of the person, in what was hidden: for the editor
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Refused:
     """Transient. A command was not accepted; `command_id` tells which."""
 
@@ -378,7 +378,7 @@ class Refused:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Inspected:
     """Transient. The answer to an `Inspect` command: plain data, the shape is stated with `Subject`."""
 
@@ -386,7 +386,7 @@ class Inspected:
     data: Any
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionClosed:
     """Last event of a process: nothing follows."""
 
@@ -450,7 +450,7 @@ TRANSIENT: tuple[type, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Event:
     """One event: `seq` is monotonic in the session, `cause` the id of what led to it, else of what it is
     a part of."""

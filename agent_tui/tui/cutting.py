@@ -1,15 +1,15 @@
 """What a rollback of the conversation does to the blocks: a muted line stands for the hidden part."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agent_tui.engine.events import RolledBack as RolledBackEvent
+from agent_tui.frozen import frozen
 from agent_tui.tui import words
 from agent_tui.tui.transcript.blocks import Block, Muted, RolledBack, UserMessage
 from context.items import Image
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Cut:
     """Hide what came after a block (None: everything); `redo` shows the last hidden part again. The record
     learns how many items that are."""
