@@ -156,19 +156,19 @@ class SessionGate:
         if is_offered and not is_stricter(self._facts.version, than=asked.policy):
             self._grant_session(asked, decided.grant or smallest(asked.assessment))
 
-    def set(self, key: str, value: str) -> str:
-        """Change a setting; grants given under a looser policy end."""
-        try:
-            facts = with_setting(self._facts, key, value)
-        except ValueError as error:
-            return str(error)
-        self._facts = facts
-        self._grants = {
-            id_: grant
-            for id_, grant in self._grants.items()
-            if not is_stricter(facts.version, than=grant.version)
-        }
-        return ""
+    def setting(self, key: str, value: str) -> Callable[[], None]:
+        """What puts a setting in force; grants given under a looser policy end then. Raises ValueError."""
+        facts = with_setting(self._facts, key, value)
+
+        def enforce() -> None:
+            self._facts = facts
+            self._grants = {
+                id_: grant
+                for id_, grant in self._grants.items()
+                if not is_stricter(facts.version, than=grant.version)
+            }
+
+        return enforce
 
     def grants(self) -> Sequence[Mapping[str, Any]]:
         """Session grants, then saved rules: id, scope, action, rule, allows."""

@@ -1,6 +1,7 @@
 """Takes the calls of a wave through the gate: allowed with a policy, answered as denied, or asked.
 
-Asked calls of a wave are shown together. What was allowed is checked again right before its use.
+Asked calls of a wave are shown together. What was allowed is checked again right before its use, so that
+a setting that was changed meanwhile holds for it.
 """
 
 import json
@@ -12,9 +13,31 @@ from agent_tui.engine.events import ApprovalAsked, ApprovalDecided, CallEnded
 from agent_tui.engine.ports import GatedCall, Verdict
 from agent_tui.engine.prepare import Prepared, ended, prepare
 from agent_tui.engine.scope import Scope
-from agent_tui.engine.types import Decision
+from agent_tui.engine.types import ApprovalPolicy, Decision
 from sandbox.policy import Policy
 from tools.types import Outcome, OutcomeStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InForce:
+    """The settings that calls are judged by."""
+
+    policy: Policy
+    approval: ApprovalPolicy
+
+
+def in_force(scope: Scope) -> InForce:
+    """The settings that calls are judged by, as set now."""
+    return InForce(policy=scope.ports.gate.policy(), approval=scope.ports.gate.approval())
+
+
+class ChangedError(Exception):
+    """Nothing of the wave has started, and the settings that it was judged by have changed meanwhile: it is
+    to be cut and judged anew."""
+
+    def __init__(self, calls: Sequence[Prepared]) -> None:
+        super().__init__()
+        self.calls = tuple(calls)  # what is left of it, in order, with the edits of a person
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +46,7 @@ class Authorised:
 
     call: Prepared
     policy: Policy
+    under: InForce  # what allowed it; under other settings it is judged anew
     why: str = ""  # who or what allowed it, for the record
 
 
@@ -30,13 +54,16 @@ class Authorised:
 class _Decided:
     call: Prepared
     verdict: Verdict
+    under: InForce
     digest: str = ""  # of what a person allowed
     answer: Outcome | None = None  # a denial that is none of the gate's
 
 
 async def authorise(scope: Scope, calls: Sequence[Prepared]) -> list[Authorised]:
-    """The calls that may run; the others have been ended as denied. Raises StoppedError."""
+    """The calls that may run; the others have been ended as denied. Raises StoppedError, and ChangedError
+    where the sandbox has changed, since what a call may touch is another then."""
     decided: dict[str, _Decided] = {}
+    sandbox = scope.ports.gate.policy()
     waiting = list(calls)
     while waiting:
         asked: dict[str, tuple[Prepared, ApprovalAsked]] = {}
@@ -45,7 +72,7 @@ async def authorise(scope: Scope, calls: Sequence[Prepared]) -> list[Authorised]
             if early is not None:
                 decided[call.call_id] = await _settle(scope, call, *early)
                 continue
-            again = decided.get(call.call_id)
+            under, again = in_force(scope), decided.get(call.call_id)
             if again is not None and again.verdict.kind == "ask":  # by `settle`, with what differs
                 verdict = again.verdict
             else:
@@ -55,15 +82,21 @@ async def authorise(scope: Scope, calls: Sequence[Prepared]) -> list[Authorised]
             elif verdict.kind == "ask" and verdict.asked is not None:
                 asked[verdict.asked.approval_id] = (call, verdict.asked)
             else:
-                decided[call.call_id] = _Decided(call=call, verdict=verdict)
+                decided[call.call_id] = _Decided(call=call, verdict=verdict, under=under)
         if asked:
             await _ask(scope, asked, decided)
+        if scope.ports.gate.policy() != sandbox:
+            break
         waiting = [one.call for one in decided.values() if await _is_stale(scope, one)]
     await _deny(scope, [one for one in decided.values() if one.verdict.kind == "deny"])
+    if waiting:
+        left = [decided[call.call_id] for call in calls]
+        raise ChangedError([one.call for one in left if one.verdict.kind != "deny"])
     return [
         Authorised(
             call=one.call,
-            policy=one.verdict.policy or scope.ports.gate.policy(),
+            policy=one.verdict.policy or one.under.policy,
+            under=one.under,
             why=", ".join(filter(None, (f"by {one.verdict.by}", one.verdict.scope))),
         )
         for one in decided.values()
@@ -96,7 +129,8 @@ async def _refused(scope: Scope, call: Prepared) -> _Decided | None:
     if not text:
         return None
     outcome = Outcome(status=OutcomeStatus.INVALID, text=text)
-    return _Decided(call=call, verdict=Verdict(kind="deny", text=text), answer=outcome)
+    verdict = Verdict(kind="deny", text=text)
+    return _Decided(call=call, verdict=verdict, under=in_force(scope), answer=outcome)
 
 
 async def _ask(
@@ -112,11 +146,12 @@ async def _settle(scope: Scope, call: Prepared, asked: ApprovalAsked, answer: Ap
         scope.stop.pause("you denied a call and paused")
     edited = edit(scope, call, answer)
     if edited.answer is not None:
-        return _Decided(call=edited, verdict=Verdict(kind="deny", text=edited.answer.text))
+        verdict = Verdict(kind="deny", text=edited.answer.text)
+        return _Decided(call=edited, verdict=verdict, under=in_force(scope))
     shown = await gated(scope, edited)
-    verdict = scope.ports.gate.settle(shown, asked, answer)
+    under, verdict = in_force(scope), scope.ports.gate.settle(shown, asked, answer)
     digest = scope.ports.gate.digest(shown) if verdict.kind == "allow" else ""
-    return _Decided(call=edited, verdict=verdict, digest=digest)
+    return _Decided(call=edited, verdict=verdict, under=under, digest=digest)
 
 
 def edit(scope: Scope, call: Prepared, answer: ApprovalDecided) -> Prepared:
@@ -139,10 +174,13 @@ def edit(scope: Scope, call: Prepared, answer: ApprovalDecided) -> Prepared:
 
 
 async def _is_stale(scope: Scope, one: _Decided) -> bool:
-    """Whether it is to be judged again: asked anew, or what was allowed has changed meanwhile."""
+    """Whether it is to be judged again: asked anew, or what was allowed, or allowed it, has changed
+    meanwhile. What was denied stays so."""
     if one.verdict.kind == "ask":
         return True
-    return bool(one.digest) and scope.ports.gate.digest(await gated(scope, one.call)) != one.digest
+    if one.digest:
+        return scope.ports.gate.digest(await gated(scope, one.call)) != one.digest
+    return one.verdict.kind == "allow" and one.under != in_force(scope)
 
 
 async def _deny(scope: Scope, denied: Sequence[_Decided]) -> None:

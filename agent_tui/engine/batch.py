@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
+from agent_tui.engine.authorise import ChangedError
 from agent_tui.engine.changes import with_changes
 from agent_tui.engine.events import CallEnded
 from agent_tui.engine.fitting import fitted
 from agent_tui.engine.fold import Call
 from agent_tui.engine.judging import judge_step
-from agent_tui.engine.prepare import Prepared, ended
+from agent_tui.engine.prepare import Prepared, assessed, ended
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Part
 from agent_tui.engine.snapshots import Snapshots
@@ -32,13 +33,19 @@ async def run_batch(
     end: EndReason | None = None
     wave = Wave(scope, snapshots, step)
     stopped: StoppedError | None = None
-    for keys in cut_waves([(call, call.effects) for call in waiting]):
+    while waiting:
         why = _why_skipped(scope, end, stopped)
         if why:
-            await _skip(scope, keys, why)
-            continue
+            await _skip(scope, waiting, why)
+            break
+        waiting = [assessed(scope.ports.toolbox, scope.ports.gate.policy(), call) for call in waiting]
+        keys = cut_waves([(call, call.effects) for call in waiting])[0]
+        waiting = waiting[len(keys) :]
         try:
             end = await wave.run(keys)
+        except ChangedError as error:
+            waiting = [*error.calls, *waiting]
+            continue
         except StoppedError as error:
             stopped = error
         await _skip(scope, keys, _why_skipped(scope, end, stopped) or "not run")

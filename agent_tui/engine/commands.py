@@ -133,7 +133,7 @@ class Redo:
 class Set:
     """Change a setting of the session (`model`, `effort`, `approval`, `sandbox`, `network`,
     `add_dir`, `title`): `StatusChanged` or `Refused`. In a run the title changes at once, model and effort
-    with the next request; the others are refused."""
+    with the next request, the others with the next call that starts; a question that is open stays so."""
 
     key: str
     value: str
@@ -155,8 +155,8 @@ class Subject(StrEnum):
     # List of objects id, scope, rule; with args remove=ID removes it, with ended_by=CHECKPOINT those that a
     # rollback of the conversation to it ends.
     GRANTS = "grants"
-    # List of objects id, command, state, started_at, ended_at, stopping_at, call_id, tail, exit_code, signal,
-    # ref, size_bytes, cwd, sandbox.
+    # List of objects id, command, state, started_at, ended_at, stopping_at, call_id, tail, awaits_input,
+    # exit_code, signal, ref, size_bytes, cwd, sandbox.
     TERMINALS = "terminals"
     OUTPUT = "output"  # text of an artifact; args ref, start_line, end_line
     FILES = "files"  # object for @ mentions: path → git's word or ''; with args ignored=1 all files

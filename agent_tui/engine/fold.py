@@ -46,10 +46,10 @@ from agent_tui.engine.events import (
 )
 from agent_tui.engine.progress import Progress
 from agent_tui.engine.states import NOT_RUN, RunState, States
-from agent_tui.engine.types import Decision, EndReason, TaskStatus
+from agent_tui.engine.types import OF_GATE, Decision, EndReason, TaskStatus
 from checkpoints.types import Checkpoint, FileChange, Phase
 from context.guard import Guard
-from context.items import CompactionItem, Item, NoticeItem, ResultItem, Usage
+from context.items import CompactionItem, Item, NoticeItem, ResultItem, RollbackItem, Usage
 from context.units import LogReader
 from tools.types import Outcome, Spawned
 
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from context.facts import CallFact
 
 TERMINALS_NOTICE = "Live terminals: "
+SETTINGS_NOTICE = "Changed by the user, whatever was said before: "
 ACTIVE = (TaskStatus.RUNNING, TaskStatus.WAITING_TOOL)  # nobody is waited for: time counts
 
 
@@ -120,6 +121,8 @@ class Fold:
         self.model = ""  # the newest one used
         self.settings: dict[str, str] = {}
         self.in_force: dict[str, str] = {}  # what the newest process said, and what was changed since
+        self.untold: list[tuple[str, str]] = []  # of what guards the machine, changed since the model heard
+        self._told: dict[str, list[tuple[str, str]]] = {}  # notice → what it told of that
         self.notices: set[str] = set()  # keys of notices raised
         self.tasks = 0
         self.runs = 0
@@ -155,7 +158,8 @@ class Fold:
         self.old_content: set[str] = set()  # calls that led back to one of them
         self.unavailable = 0  # approvals in a row that nobody could give
         self.artifacts: dict[str, str] = {}  # reference → path
-        # turn, and step it began after (a turn that was paused begins again) → place in the log
+        # turn, and step it began after (a turn that was paused begins again), or after which the person
+        # said something in it → place in the log
         self.turn_starts: dict[tuple[int, int], int] = {}
         self.told_terminals = ""  # the newest notice to the model of what is live
         self.rollbacks: list[RolledBack] = []
@@ -194,9 +198,30 @@ class Fold:
             self.epoch = item.id
         if isinstance(item, NoticeItem) and item.text.startswith(TERMINALS_NOTICE):
             self.told_terminals = item.text
+        if isinstance(item, NoticeItem) and item.text.startswith(SETTINGS_NOTICE):
+            self._told[item.id], self.untold = self.untold, []
+        if isinstance(item, RollbackItem):  # of what it hides the model knows no more
+            for told in [*(self._told.pop(name, []) for name in item.hidden), self.untold]:
+                for key, value in told:
+                    self._note_untold(key, value)
         if isinstance(item, ResultItem) and (call := self.calls.get(item.call_id)):
             call.ended = None  # its text is in the log from here on
             self.owed.pop(item.call_id, None)
+
+    def _change_setting(self, body: SettingChanged) -> None:
+        self.settings[body.key] = body.value
+        if body.key in OF_GATE:
+            self._note_untold(body.key, body.value)
+        if body.key in self.in_force:
+            self.in_force[body.key] = body.value
+        if body.key == "model":
+            self._use_model(body.value)
+
+    def _note_untold(self, key: str, value: str) -> None:
+        """Only the newest value counts, but each directory by itself."""
+        is_list = key == "add_dir"
+        kept = [one for one in self.untold if one[0] != key or (is_list and one[1] != value)]
+        self.untold = [*kept, (key, value)]
 
     def apply(self, event: Event) -> None:
         """Take in one durable event."""
@@ -378,6 +403,8 @@ class Fold:
             case InputDelivered() | InputReturned():
                 self.inbox.pop(body.input_id, None)
                 self.fresh_input = self.fresh_input or isinstance(body, InputDelivered)
+                if isinstance(body, InputDelivered):  # behind its item, which is in the log
+                    self.turn_starts.setdefault((self.tasks, self.steps), len(self.log) - 1)
             case _:
                 pass
 
@@ -389,16 +416,13 @@ class Fold:
                 self.base_url = body.base_url or self.base_url
                 self.session_id = body.session_id  # a copy goes on under its own
                 self.in_force |= body.settings or {}
+                self.untold = [one for one in self.untold if self.in_force.get(one[0]) == one[1]]
                 self._use_model(self.settings.get("model") or body.model)
                 self.clean_end = False
             case SessionClosed():
                 self.clean_end = True
             case SettingChanged():
-                self.settings[body.key] = body.value
-                if body.key in self.in_force:
-                    self.in_force[body.key] = body.value
-                if body.key == "model":
-                    self._use_model(body.value)
+                self._change_setting(body)
             case NoticeRaised() if body.key:
                 self.notices.add(body.key)
             case PlanChanged():

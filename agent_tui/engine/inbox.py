@@ -6,6 +6,7 @@ A message leaves the inbox in the transaction that appends it to the log, or is 
 from collections.abc import Sequence
 
 from agent_tui.engine.commands import Submit
+from agent_tui.engine.drift import settings_notice
 from agent_tui.engine.events import (
     Body,
     InputAccepted,
@@ -76,10 +77,11 @@ def next_turn(session: Session) -> list[InputAccepted]:
     return left or list(session.fold.inbox.values())[:1]
 
 
-def delivery(session: Session, messages: Sequence[InputAccepted], step: int) -> list[Part]:
-    """The parts that move messages into the log, one user item each, seen by step number `step`."""
+def delivery(session: Session, messages: Sequence[InputAccepted], step: int, ahead: int) -> list[Part]:
+    """The parts that move messages into the log, one user item each, seen by step number `step`; `ahead`
+    items come before them in the same transaction."""
     parts: list[Part] = []
-    for place, message in enumerate(messages):
+    for place, message in enumerate(messages, ahead):
         item_id = session.item_id("u", ahead=place)
         parts.append(
             UserItem(id=item_id, text=message.text, origin=_ORIGINS[message.kind], images=message.images)
@@ -89,8 +91,17 @@ def delivery(session: Session, messages: Sequence[InputAccepted], step: int) -> 
 
 
 async def deliver(session: Session, step: int) -> bool:
-    """Move waiting steers into the log, seen by step number `step`; False when there were none."""
-    return await session.transact(lambda: delivery(session, steers(session), step) or None)
+    """Move waiting steers into the log, seen by step number `step`, behind what the model is to be told
+    of settings; False when there were none."""
+    found: list[InputAccepted] = []
+
+    def parts() -> list[Part] | None:
+        found[:] = steers(session)
+        told = settings_notice(session)
+        return [*told, *delivery(session, found, step, ahead=len(told))] or None
+
+    await session.transact(parts)
+    return bool(found)
 
 
 async def give_back(session: Session, reason: str, cause: str = "") -> None:

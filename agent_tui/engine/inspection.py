@@ -11,7 +11,7 @@ from agent_tui.engine.commands import Inspect, Subject
 from agent_tui.engine.events import GrantRemoved
 from agent_tui.engine.framing import request_of, view_of, window_of
 from agent_tui.engine.scope import Scope
-from agent_tui.engine.settings import OF_GATE
+from agent_tui.engine.types import OF_GATE
 from agent_tui.engine.undo import checkpoint_of, grants_ended
 from agent_tui.errors import AgentError
 from checkpoints.types import Checkpoint, CheckpointError, Phase

@@ -12,6 +12,7 @@ from pathlib import Path
 from agent_tui.engine.asking import ask_question
 from agent_tui.engine.batch import answer_all, run_batch
 from agent_tui.engine.contract import Contract
+from agent_tui.engine.drift import settings_notice
 from agent_tui.engine.ending import end_run
 from agent_tui.engine.events import (
     Body,
@@ -143,13 +144,16 @@ class Turn:
             task_id = f"t{fold.tasks + 1}"
         else:
             return None
+        told = [] if fold.owed else settings_notice(self._session)  # ahead: no rewind to this turn hides it
+        ahead = len(told) + len(messages)
         return [
+            *told,
             *parts,
             TaskChanged(task_id=task_id, status=TaskStatus.RUNNING),
             TurnStarted(task_id=task_id, run_id=f"{self._session.id}.{fold.runs + 1}", attempt=attempt),
-            *delivery(self._session, messages, fold.steps + 1),
-            *(notices := self._terminals_notice(len(messages))),
-            *(plan_notice(self._scope, len(messages) + len(notices)) if messages else ()),
+            *delivery(self._session, messages, fold.steps + 1, ahead=len(told)),
+            *(notices := self._terminals_notice(ahead)),
+            *(plan_notice(self._scope, ahead + len(notices)) if messages else ()),
         ]
 
     def _terminals_notice(self, ahead: int) -> list[NoticeItem]:
@@ -307,4 +311,7 @@ class Turn:
             text = "Limits: " + "; ".join(self._told)
             self._told.clear()
             await self._session.commit(NoticeItem(id=self._session.item_id("n"), text=text))
-        return await deliver(self._session, self._session.fold.steps + 1)
+        delivered = await deliver(self._session, self._session.fold.steps + 1)
+        if delivered:
+            self._snapshots.begin()
+        return delivered

@@ -7,9 +7,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from agent_tui.engine.authorise import Authorised
+from agent_tui.engine.authorise import Authorised, ChangedError, in_force
 from agent_tui.engine.events import CallChanged, CallProposed
-from agent_tui.engine.prepare import ended, prepare
+from agent_tui.engine.prepare import Prepared, assessed, ended, prepare
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.stop import StoppedError
 from agent_tui.engine.types import CallState
@@ -36,7 +36,7 @@ async def run_own(
         return ready.answer
     await scope.session.commit(proposed, CallChanged(call_id=call_id, state=CallState.VALIDATED))
     try:
-        await wave.run_allowed([Authorised(call=ready, policy=scope.ports.gate.policy(), why=f"by {by}")])
+        await _run(scope, wave, ready, by)
     except StoppedError:  # nobody else answers it: it is owed to no model
         if scope.session.fold.calls[call_id].ended is None:
             stopped = Outcome(status=OutcomeStatus.SKIPPED, text="Not run: stopped before it began")
@@ -46,6 +46,17 @@ async def run_own(
     return done or Outcome(
         status=OutcomeStatus.SKIPPED, text="Not run: no checkpoint could be taken before it"
     )
+
+
+async def _run(scope: Scope, wave: Wave, ready: Prepared, by: By) -> None:
+    while True:
+        under = in_force(scope)
+        call = assessed(scope.ports.toolbox, under.policy, ready)
+        try:
+            await wave.run_allowed([Authorised(call=call, policy=under.policy, under=under, why=f"by {by}")])
+        except ChangedError:
+            continue
+        return
 
 
 async def run_to_end(scope: Scope, wave: Wave, command: str, by: By) -> Outcome:

@@ -208,8 +208,9 @@ class Gate(Protocol):
     def restore(self, asked: ApprovalAsked, decided: ApprovalDecided) -> None:
         """Rebuild session grants from the records; called once for each decision, in order."""
 
-    def set(self, key: str, value: str) -> str:
-        """Change `approval`, `sandbox`, `network` or `add_dir`; returns a refusal or ''."""
+    def setting(self, key: str, value: str) -> Callable[[], None]:
+        """What puts `approval`, `sandbox`, `network` or `add_dir` in force, to be called once that is
+        stored. Raises ValueError with a line for the person."""
 
     def grants(self) -> Sequence[Mapping[str, Any]]:
         """Grants of the session and saved rules: id, scope, action, rule, allows, grant. Raises

@@ -25,6 +25,7 @@ class Prepared:
     assessment: Assessment | None  # None: answered already
     answer: Outcome | None = None
     edited: str = ""  # arguments of a person in place of the model's
+    policy: Policy | None = None  # the sandbox of the session that it was assessed for
 
     @property
     def effects(self) -> Effects:
@@ -52,7 +53,14 @@ def prepare(toolbox: Toolbox, policy: Policy, call_id: str, tool: str, arguments
         outcome = Outcome(status=OutcomeStatus.INVALID, text=text)
         return Prepared(call_id=call_id, tool=tool, arguments={}, assessment=None, answer=outcome)
     assessment = toolbox.assess(tool, checked, policy)
-    return Prepared(call_id=call_id, tool=tool, arguments=checked, assessment=assessment)
+    return Prepared(call_id=call_id, tool=tool, arguments=checked, assessment=assessment, policy=policy)
+
+
+def assessed(toolbox: Toolbox, policy: Policy, ready: Prepared) -> Prepared:
+    """The call as it is under this sandbox, where the session has another one since it was prepared."""
+    if ready.assessment is None or ready.policy == policy:
+        return ready
+    return replace(ready, assessment=toolbox.assess(ready.tool, ready.arguments, policy), policy=policy)
 
 
 def tool_schemas(toolbox: Toolbox) -> tuple[ToolSchema, ...]:

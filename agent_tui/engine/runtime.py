@@ -50,12 +50,12 @@ from agent_tui.engine.ports import Ports
 from agent_tui.engine.resume import Recovery, crash_parts, kill_lost_terminals
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Session
-from agent_tui.engine.settings import OF_SANDBOX, SettingError, apply, assumption_parts, change
+from agent_tui.engine.settings import SettingError, apply, assumption_parts, change
 from agent_tui.engine.snapshots import Snapshots
 from agent_tui.engine.standby import Relay
 from agent_tui.engine.stop import Stop, StoppedError
 from agent_tui.engine.title import give_title, wants_title
-from agent_tui.engine.types import Config, InputKind, SandboxStatus, TaskStatus
+from agent_tui.engine.types import OF_SANDBOX, Config, InputKind, SandboxStatus, TaskStatus
 from agent_tui.engine.undo import redo, roll_back
 from agent_tui.engine.waits import Waits
 from agent_tui.engine.watching import Watch
@@ -67,7 +67,6 @@ from context.items import CompactionItem, NoticeItem, ResponseItem, RollbackItem
 
 MAX_COMMANDS = 1_000
 NOTHING_PAUSED = "there is no paused task"
-_AT_ANY_TIME = ("model", "effort", "title")  # settings that change in a run, the others between two
 _CHANGE_THE_VIEW = (CompactionItem, RollbackItem)
 ENDS_S = 0.5  # between the last word of a run and its last write; no other command is taken meanwhile
 SHUTDOWN_S = 1.0  # for the running turn to end; after it what still runs is killed (2 s in all, design b.7)
@@ -384,7 +383,7 @@ class EngineRuntime:
             case TerminalInput() as body:
                 size = (body.columns, body.rows) if body.columns and body.rows else None
                 return await self._ports.toolbox.terminal_input(body.terminal, body.chars, body.signal, size)
-            case Set() as body if not self._busy or body.key in _AT_ANY_TIME:
+            case Set() as body:
                 return await self._set(body, cause)
             case Shutdown():
                 return ""

@@ -1,16 +1,16 @@
 """Changes of settings in a running session: each is stored, and holds for later processes too."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from agent_tui.engine.drift import changed_notice
+from agent_tui.engine.drift import live_terminals
 from agent_tui.engine.events import NoticeRaised, SettingChanged, StatusChanged
 from agent_tui.engine.ports import Ports
 from agent_tui.engine.session import Part, Session
+from agent_tui.engine.types import OF_GATE, OF_SANDBOX
 from agent_tui.errors import AgentError
 
 EFFORTS = ("minimal", "low", "medium", "high")
-OF_SANDBOX = ("sandbox", "network", "add_dir")
-OF_GATE = ("approval", *OF_SANDBOX)
 
 
 def assumption_parts(session: Session, ports: Ports) -> list[Part]:
@@ -26,12 +26,17 @@ class SettingError(Exception):
 
 
 async def change(session: Session, ports: Ports, key: str, value: str, cause: str) -> Ports:
-    """Change one setting and store it; the ports from now on. Raises SettingError."""
-    ports = apply(ports, key, value)
+    """Change one setting, stored first and in force then, in the middle of a run too; the ports from now
+    on. Raises SettingError."""
+    enforce = _enforcing(ports, key, value) if key in OF_GATE else None
+    ports = ports if enforce else apply(ports, key, value)
     parts: list[Part] = [SettingChanged(key=key, value=value)]
-    if key in OF_GATE and session.fold.log:
-        parts.append(changed_notice(session, [f"{key} is `{value}`"]))
+    if key in OF_SANDBOX and (live := live_terminals(session)):
+        text = f"live terminals keep the sandbox that they were started in: {', '.join(live)}"
+        parts.append(NoticeRaised(text=text, level="warning", to_model=True))
     await session.commit(*parts, cause=cause)
+    if enforce is not None:
+        enforce()
     match key:
         case "model":
             info = ports.model.info
@@ -47,19 +52,22 @@ async def change(session: Session, ports: Ports, key: str, value: str, cause: st
 
 
 def apply(ports: Ports, key: str, value: str) -> Ports:
-    """Put a setting into force, now or when a session is opened again. Raises SettingError."""
+    """The ports with a setting of the model, now or when a session is opened again. Raises SettingError."""
     if key == "model":
         return _with_model(ports, value)
     if key == "effort":
         if value not in EFFORTS:
             raise SettingError(f"`{value}` is no effort; one of {', '.join(EFFORTS)}")
-    elif key in OF_GATE:
-        refusal = ports.gate.set(key, value)
-        if refusal:
-            raise SettingError(refusal)
     elif key != "title":
         raise SettingError(f"`{key}` cannot be changed in a session")
     return ports
+
+
+def _enforcing(ports: Ports, key: str, value: str) -> Callable[[], None]:
+    try:
+        return ports.gate.setting(key, value)
+    except ValueError as error:
+        raise SettingError(str(error)) from error
 
 
 def _with_model(ports: Ports, name: str) -> Ports:

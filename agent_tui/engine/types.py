@@ -11,6 +11,10 @@ from sandbox.policy import Limits, Mode
 SCHEMA = 1  # version of events on the wire and in the store
 
 
+OF_SANDBOX = ("sandbox", "network", "add_dir")  # settings that commands run by
+OF_GATE = ("approval", *OF_SANDBOX)  # settings that calls are judged by
+
+
 class ApprovalPolicy(StrEnum):
     """When a call asks."""
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent_tui.engine.asking import ask_approvals, ask_question
-from agent_tui.engine.authorise import Authorised, authorise, gated
+from agent_tui.engine.authorise import Authorised, ChangedError, authorise, gated, in_force
 from agent_tui.engine.changes import merge_changes
 from agent_tui.engine.events import (
     Body,
@@ -58,14 +58,15 @@ class Wave:
     async def run(self, calls: Sequence[Prepared]) -> EndReason | None:
         """Run those that are allowed; a reason ends the run after the batch was answered.
 
-        Raises StoppedError before anything of the wave has started, never after.
+        Raises StoppedError and ChangedError before anything of the wave has started, never after.
         """
         allowed = await authorise(self._scope, calls)
         self._scope.stop.check()
         return await self.run_allowed(allowed)
 
     async def run_allowed(self, allowed: list[Authorised]) -> EndReason | None:
-        """Run calls that need no gate any more. Raises StoppedError before any of them has started."""
+        """Run calls that need no gate any more. Raises StoppedError and ChangedError before any of them has
+        started."""
         fold = self._scope.session.fold
         taken = await self._checkpoint(allowed)
         if taken.error:
@@ -74,6 +75,8 @@ class Wave:
             return EndReason.CHECKPOINT_UNAVAILABLE
         if not allowed or not await self._start(allowed, taken):
             self._scope.stop.check()
+            if allowed:
+                raise ChangedError([one.call for one in allowed])
             return None
         ran = await self._run_all(allowed)
         if fold.task_status is TaskStatus.WAITING_TOOL:
@@ -136,8 +139,7 @@ class Wave:
         return answer or DENY
 
     async def _start(self, allowed: Sequence[Authorised], taken: Taken) -> bool:
-        """Store checkpoint and starts in one transaction, unless a stop came before it."""
-        stop = self._scope.stop
+        """Store checkpoint and starts in one transaction, unless a stop or another setting came before it."""
         bodies: list[Body] = [*taken.bodies]
         checkpoint_id = taken.checkpoint.id if taken.checkpoint else ""
         for one in allowed:
@@ -145,8 +147,13 @@ class Wave:
             bodies.append(await self._started(one, checkpoint_id if is_writer(one.call) else "", 1))
         bodies += self._waits_for_terminals(allowed)
         return await self._scope.session.commit(
-            *bodies, cause=f"s{self._step}", when=lambda: not stop.now.is_set()
+            *bodies, cause=f"s{self._step}", when=lambda: self._may_start(*allowed)
         )
+
+    def _may_start(self, *allowed: Authorised) -> bool:
+        """Whether nobody stopped it, and what allowed it is still in force."""
+        now = in_force(self._scope)
+        return not self._scope.stop.now.is_set() and all(one.under == now for one in allowed)
 
     def _waits_for_terminals(self, allowed: Sequence[Authorised]) -> list[Body]:
         """The task waits for a tool when all that runs is a look at live terminals."""
@@ -235,16 +242,19 @@ class Wave:
             asked = scope.ports.gate.escalate(call, ran.outcome, ran.changes, approval_id)
             if asked is None:
                 return ran
-            decided = (await ask_approvals(scope, [asked]))[asked.approval_id]
+            while asked is not None:  # again where what it is about has changed meanwhile
+                decided = (await ask_approvals(scope, [asked]))[asked.approval_id]
+                under, verdict = in_force(scope), scope.ports.gate.settle(call, asked, decided)
+                asked = verdict.asked
         except StoppedError:
             return ran
         if decided.decision is Decision.DENY_AND_PAUSE:
             scope.stop.pause("you denied a call and paused")
-        verdict = scope.ports.gate.settle(call, asked, decided)
         if verdict.kind != "allow" or verdict.policy is None:
             text = f"{ran.outcome.text}\n{verdict.text}" if decided.feedback else ran.outcome.text
             return replace(ran, outcome=replace(ran.outcome, text=text))
-        return await self._run_again(ran, Authorised(call=ran.call, policy=verdict.policy, why="by person"))
+        again = Authorised(call=ran.call, policy=verdict.policy, under=under, why="by person")
+        return await self._run_again(ran, again)
 
     async def _run_again(self, first: Ran, again: Authorised) -> Ran:
         try:
@@ -258,10 +268,9 @@ class Wave:
                 f"{first.outcome.text}\nIt was not run again: no checkpoint could be taken ({before.error})"
             )
             return replace(first, outcome=replace(first.outcome, text=text))
-        stop = self._scope.stop
         authorised = CallChanged(call_id=again.call.call_id, state=CallState.AUTHORISED)
         parts = (*before.bodies, authorised, started)
-        if not await self._scope.session.commit(*parts, when=lambda: not stop.now.is_set()):
+        if not await self._scope.session.commit(*parts, when=lambda: self._may_start(again)):
             return first
         begun = self._scope.session.clock.monotonic()
         outcome = await execute(self._scope, again.call, again.policy, self._timeout_s())

@@ -72,6 +72,9 @@ def _setting(key: str) -> Callable[[str], Parsed]:
 def _sandbox(rest: str) -> Parsed:
     if rest.startswith("add "):
         return Parsed(body=Set(key="add_dir", value=rest.removeprefix("add ").strip()))
+    word, _, state = rest.partition(" ")
+    if word in ("network", "net"):
+        return Parsed(body=Set(key="network", value=state.strip()))
     return _setting("sandbox")(rest)
 
 
@@ -168,7 +171,9 @@ COMMANDS: Mapping[str, Slash] = {
     "approvals": Slash(
         usage="/approvals [MODE|remove ID]", does="list, set or remove approvals", parse=_approvals
     ),
-    "sandbox": Slash(usage="/sandbox [MODE|add PATH]", does="what commands may touch", parse=_sandbox),
+    "sandbox": Slash(
+        usage="/sandbox [MODE|network on|off|add PATH]", does="what commands may touch", parse=_sandbox
+    ),
     "model": Slash(usage="/model [NAME]", does="choose the model", parse=_menu("model")),
     "effort": Slash(usage="/effort [LEVEL]", does="reasoning effort", parse=_setting("effort")),
     "rename": Slash(usage="/rename TITLE", does="name the session", parse=_setting("title")),

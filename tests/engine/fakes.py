@@ -337,8 +337,8 @@ class FakeGate:
 
     def restore(self, asked: ApprovalAsked, decided: ApprovalDecided) -> None: ...
 
-    def set(self, key: str, value: str) -> str:
-        return "" if value != "bad" else "not a value"
+    def setting(self, key: str, value: str) -> Callable[[], None]:
+        return lambda: None
 
     def grants(self) -> Sequence[Mapping[str, Any]]:
         return ()

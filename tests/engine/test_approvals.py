@@ -511,7 +511,7 @@ def test_an_answer_holds_for_the_call_that_was_shown(
 def test_an_answer_does_not_outlive_a_changed_policy(untrusted: Bench, key: str, value: str) -> None:
     call = untrusted.run("make x")
     asked = untrusted.ask(call)
-    assert untrusted.gate.set(key, value) == ""
+    untrusted.gate.setting(key, value)()
     assert untrusted.settle(call, asked, Decision.ONCE).kind == "ask"
 
 
@@ -642,9 +642,9 @@ def test_a_stricter_policy_ends_grants_for_good(tmp_path: Path) -> None:
     call = bench.run("git push")
     bench.settle(call, bench.ask(call), Decision.SESSION)
     assert bench.judge(call).by == "grant"
-    assert bench.gate.set("approval", "untrusted") == ""
+    bench.gate.setting("approval", "untrusted")()
     assert bench.judge(call).kind == "ask"
-    assert bench.gate.set("approval", "on-request") == ""
+    bench.gate.setting("approval", "on-request")()
     assert bench.judge(call).kind == "ask"
 
 
@@ -655,7 +655,7 @@ def test_settings_change_the_policy(bench: Bench, tmp_path: Path) -> None:
     more = tmp_path / "more"
     more.mkdir()
     for key, value in (("network", "on"), ("sandbox", "read-only"), ("add_dir", str(more))):
-        assert bench.gate.set(key, value) == ""
+        bench.gate.setting(key, value)()
     policy = bench.gate.policy()
     assert (policy.network, policy.mode, policy.extra_roots) == (True, Mode.READ_ONLY, (more.resolve(),))
 
@@ -676,7 +676,8 @@ def test_settings_change_the_policy(bench: Bench, tmp_path: Path) -> None:
 def test_a_setting_that_makes_no_sense_is_refused(bench: Bench, key: str, value: str) -> None:
     (bench.root / "state").mkdir()
     before = bench.gate.policy()
-    assert bench.gate.set(key, value)
+    with pytest.raises(ValueError, match=r"\S"):
+        bench.gate.setting(key, value)
     assert bench.gate.policy() == before
 
 

@@ -1,0 +1,254 @@
+"""Approvals and sandbox changed by a person, in a run or between two: what they hold for, who is told."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent_tui.engine.commands import Decide, Rollback, RunShell, Set, Submit
+from agent_tui.engine.events import (
+    ApprovalAsked,
+    CallEnded,
+    CallStarted,
+    NoticeRaised,
+    Refused,
+    RolledBack,
+    SettingChanged,
+    TurnEnded,
+)
+from agent_tui.engine.types import ApprovalPolicy, Decision
+from checkpoints.types import Cause, Checkpoint, Phase
+from context.view import NoticeUnit
+from sandbox.policy import Policy
+from tests.engine.fakes import Engine, FakeCheckpointer, FakeToolbox, Step, calls, engine, text
+from tests.engine.test_drift import model_told, with_real_gate
+from tests.engine.test_unwritable import Disk
+from tools.types import Arguments, Assessment, CallClass, CallSink, Invocation, Outcome, OutcomeStatus
+
+TOLD = "Changed by the user, whatever was said before: "
+WRITES = ("write_file", {"path": "/w/a"}), ("write_file", {"path": "/w/a"})
+
+
+class Toolbox(FakeToolbox):
+    """Its edits are not provably read-only."""
+
+    def assess(self, tool: str, arguments: Arguments, policy: Policy) -> Assessment:
+        found = super().assess(tool, arguments, policy)
+        return replace(found, call_class=CallClass.ASK) if found.action == "edit" else found
+
+
+async def change(run: Engine, key: str, value: str) -> None:
+    run.send(Set(key=key, value=value))
+    await run.wait(SettingChanged, Refused, count=len(run.bodies(SettingChanged, Refused)) + 1)
+
+
+def changing(run: Engine, tool: str, key: str, value: str) -> None:
+    """Have the first call of a tool see the setting changed while it runs."""
+
+    async def behave(invocation: Invocation, sink: CallSink) -> Outcome:
+        del run.toolbox.behaviour[tool]
+        await change(run, key, value)
+        return Outcome(status=OutcomeStatus.SUCCEEDED, text="ran")
+
+    run.toolbox.behaviour[tool] = behave
+
+
+async def asked_of(run: Engine, count: int) -> ApprovalAsked:
+    asked = await run.wait(ApprovalAsked, count=count)
+    assert isinstance(asked, ApprovalAsked)
+    return asked
+
+
+def asking(root: Path, script: Step) -> Engine:
+    return engine(root, script, text("done"), approval=ApprovalPolicy.UNTRUSTED, toolbox=Toolbox())
+
+
+def allow(run: Engine, asked: ApprovalAsked) -> None:
+    run.send(Decide(approval_id=asked.approval_id, decision=Decision.ONCE, digest=asked.digest))
+
+
+def sandboxes(run: Engine) -> list[str]:
+    return [body.sandbox for body in run.bodies(CallStarted)]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "why"),
+    [("approval", "untrusted", "edits ask first"), ("sandbox", "read-only", "the workspace is read-only")],
+)
+async def test_what_is_tightened_in_a_run_holds_for_the_next_call_of_the_same_response(
+    tmp_path: Path, key: str, value: str, why: str
+) -> None:
+    async with engine(tmp_path, calls(*WRITES), text("done"), toolbox=Toolbox()) as run:
+        with_real_gate(run)
+        changing(run, "write_file", key, value)
+        run.send(Submit(text="go"))
+        asked = await asked_of(run, 1)
+        assert (asked.call_id, len(run.toolbox.ran)) == ("c1.2", 1) and why in asked.why
+        allow(run, asked)
+        await run.wait(TurnEnded)
+    order = [type(e.body).__name__ for e in run.seen if isinstance(e.body, SettingChanged | ApprovalAsked)]
+    assert order == ["SettingChanged", "ApprovalAsked"]
+    assert not run.bodies(Refused)
+    assert model_told(run) == [f"{TOLD}{key} is `{value}`"]
+    newest = run.model.requests[1].view.units[-1]
+    assert isinstance(newest, NoticeUnit) and newest.notice.text == model_told(run)[0]
+
+
+async def test_a_looser_sandbox_holds_from_the_next_call_with_the_checkpoint_that_it_needs(
+    tmp_path: Path,
+) -> None:
+    script = calls(("exec_command", {"cmd": "one"}), ("exec_command", {"cmd": "two"}))
+    async with engine(tmp_path, script, text("done"), approval=ApprovalPolicy.NEVER) as run:
+        with_real_gate(run)
+        changing(run, "exec_command", "sandbox", "off")
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+    assert sandboxes(run) == ["workspace, net off", "no sandbox"]
+    assert len({body.checkpoint_id for body in run.bodies(CallStarted)}) == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("approval", "never"), ("approval", "on-request"), ("sandbox", "off")]
+)
+async def test_what_is_asked_stays_so_when_the_mode_is_loosened(tmp_path: Path, key: str, value: str) -> None:
+    script = calls(("write_file", {"path": "/w/a"}))
+    async with asking(tmp_path, script) as run:
+        with_real_gate(run)
+        run.send(Submit(text="go"))
+        asked = await asked_of(run, 1)
+        await change(run, key, value)
+        await run.wait(SettingChanged)
+        assert not run.bodies(CallStarted) and asked.approval_id in run.session.fold.approvals
+        run.send(Decide(approval_id=asked.approval_id, decision=Decision.DENY, digest=asked.digest))
+        ended = await run.wait(CallEnded)
+        await run.wait(TurnEnded)
+    assert isinstance(ended, CallEnded) and ended.outcome.status is OutcomeStatus.DENIED
+    assert run.toolbox.ran == []
+
+
+async def test_a_yes_to_what_was_asked_before_the_change_is_asked_again_with_the_reason(
+    tmp_path: Path,
+) -> None:
+    script = calls(("write_file", {"path": "/w/a"}))
+    async with asking(tmp_path, script) as run:
+        with_real_gate(run)
+        run.send(Submit(text="go"))
+        first = await asked_of(run, 1)
+        await change(run, "approval", "never")
+        allow(run, first)
+        again = await asked_of(run, 2)
+        assert again.why.startswith("the approval policy changed after you were asked")
+        assert run.toolbox.ran == []
+        allow(run, again)
+        await run.wait(TurnEnded)
+    assert len(run.toolbox.ran) == 1
+
+
+async def test_an_edit_by_the_person_outlives_a_change_of_the_sandbox(tmp_path: Path) -> None:
+    script = calls(("write_file", {"path": "/w/a"}), ("write_file", {"path": "/w/b"}))
+    async with asking(tmp_path, script) as run:
+        with_real_gate(run)
+        run.send(Submit(text="go"))
+        first, second = await asked_of(run, 1), await asked_of(run, 2)
+        edited = '{"path": "/w/c"}'
+        run.send(
+            Decide(approval_id=first.approval_id, decision=Decision.EDIT, digest=first.digest, edited=edited)
+        )
+        await change(run, "sandbox", "read-only")
+        allow(run, second)
+        for count in (3, 4):
+            allow(run, await asked_of(run, count))
+        await run.wait(TurnEnded)
+    assert [arguments["path"] for _, arguments in run.toolbox.ran] == ["/w/c", "/w/b"]
+    assert sandboxes(run) == ["workspace, net off"] * 2  # what a person allows to write, writes
+
+
+class ChangesWhileTaking(FakeCheckpointer):
+    """Has the sandbox changed while the first checkpoint before a call is taken."""
+
+    run: Engine
+
+    async def take(self, cause: Cause) -> Checkpoint:
+        if cause.phase is Phase.BEFORE_CALL and not self.run.bodies(SettingChanged):
+            await change(self.run, "sandbox", "read-only")
+        return await super().take(cause)
+
+
+@pytest.mark.parametrize("by_person", [False, True])
+async def test_a_change_while_the_checkpoint_is_taken_holds_for_the_call_behind_it(
+    tmp_path: Path, by_person: bool
+) -> None:
+    checkpointer = ChangesWhileTaking()
+    script = calls(("exec_command", {"cmd": "make"})), text("done")
+    async with engine(tmp_path, *script, checkpointer=checkpointer) as run:
+        checkpointer.run = run
+        with_real_gate(run)
+        run.send(RunShell(command="make") if by_person else Submit(text="go"))
+        await run.wait(CallEnded)
+        await run.idle()
+    assert (sandboxes(run), len(run.toolbox.ran)) == (["read-only, net off"], 1)
+
+
+async def test_what_could_not_be_stored_is_not_in_force(tmp_path: Path) -> None:
+    disk = Disk()
+    async with engine(tmp_path, wrap=disk.wrap) as run:
+        with_real_gate(run)
+        await change(run, "sandbox", "read-only")
+        disk.records.full = True
+        await change(run, "approval", "never")
+        assert [body.reason for body in run.bodies(Refused)] == ["the disk is full"]
+        assert run.runtime._ports.gate.approval() is ApprovalPolicy.ON_REQUEST
+        disk.records.full = False
+
+
+async def test_the_model_is_told_with_the_next_message_of_the_newest_values_once(tmp_path: Path) -> None:
+    async with engine(tmp_path, text("one"), text("two")) as run:
+        with_real_gate(run)
+        for key, value in (("approval", "never"), ("sandbox", "off"), ("approval", "untrusted")):
+            await change(run, key, value)
+        for path in ("/usr/share", "/usr/lib"):
+            await change(run, "add_dir", path)
+        for count in (1, 2):
+            run.send(Submit(text="go"))
+            await run.wait(TurnEnded, count=count)
+    line = "sandbox is `off`; approval is `untrusted`; add_dir is `/usr/share`; add_dir is `/usr/lib`"
+    assert model_told(run) == [TOLD + line]
+
+
+async def test_what_a_rollback_of_the_conversation_hides_is_told_again(tmp_path: Path) -> None:
+    script = calls(("exec_command", {"cmd": "make"})), text("one"), text("two")
+    async with engine(tmp_path, *script) as run:
+        with_real_gate(run)
+        changing(run, "exec_command", "sandbox", "read-only")
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+        await run.idle()
+        start = run.checkpointer.taken[0].id
+        run.send(Rollback(checkpoint_id=start, mode="conversation"))
+        await run.wait(RolledBack)
+        run.send(Submit(text="again"))
+        await run.wait(TurnEnded, count=2)
+    units = run.model.requests[-1].view.units
+    assert [unit.notice.text for unit in units if isinstance(unit, NoticeUnit)] == [
+        f"{TOLD}sandbox is `read-only`"
+    ]
+
+
+async def test_live_terminals_keep_their_sandbox_and_both_sides_are_told(tmp_path: Path) -> None:
+    async def stay(invocation: Invocation, sink: CallSink) -> Outcome:
+        run.toolbox.live = [{"id": "t1", "state": "live", "command": "serve"}]
+        return Outcome(status=OutcomeStatus.YIELDED, text="live", terminal="t1")
+
+    script = calls(("exec_command", {"cmd": "serve"})), text("one"), text("two")
+    async with engine(tmp_path, *script) as run:
+        with_real_gate(run)
+        run.toolbox.behaviour["exec_command"] = stay
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+        await change(run, "approval", "never")
+        await change(run, "sandbox", "read-only")
+        run.send(Submit(text="on"))
+        await run.wait(TurnEnded, count=2)
+    words = "live terminals keep the sandbox that they were started in: t1"
+    assert [body.text for body in run.bodies(NoticeRaised)] == [words]
+    assert model_told(run)[0] == f"{TOLD}approval is `never`; sandbox is `read-only`; {words}"
