@@ -6,7 +6,7 @@ a setting that was changed meanwhile holds for it.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent_tui.engine.asking import ask_approvals
 from agent_tui.engine.events import ApprovalAsked, ApprovalDecided, CallEnded
@@ -14,11 +14,12 @@ from agent_tui.engine.ports import GatedCall, Verdict
 from agent_tui.engine.prepare import Prepared, ended, prepare
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.types import ApprovalPolicy, Decision
+from agent_tui.frozen import frozen
 from sandbox.policy import Policy
 from tools.types import Outcome, OutcomeStatus
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class InForce:
     """The settings that calls are judged by."""
 
@@ -40,7 +41,7 @@ class ChangedError(Exception):
         self.calls = tuple(calls)  # what is left of it, in order, with the edits of a person
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Authorised:
     """A call that may run in `policy`."""
 
@@ -50,7 +51,7 @@ class Authorised:
     why: str = ""  # who or what allowed it, for the record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Decided:
     call: Prepared
     verdict: Verdict

@@ -1,12 +1,13 @@
 """The one queue into the engine. Each docstring names the event that answers."""
 
 from collections.abc import AsyncIterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Literal, Protocol
 
 from agent_tui.engine.events import Event
 from agent_tui.engine.types import Decision, InputKind
+from agent_tui.frozen import frozen
 from context.items import Image
 
 INIT = (  # the message of `/init`
@@ -16,7 +17,7 @@ INIT = (  # the message of `/init`
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Submit:
     """A message: `InputAccepted`, or `Refused`. PROMPT starts a turn when idle and steers otherwise."""
 
@@ -26,7 +27,7 @@ class Submit:
     now: bool = False  # steer now: waves not started are skipped
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EditPending:
     """Change a pending message: `InputEdited`; with `text` None take it back: `InputReturned`."""
 
@@ -35,7 +36,7 @@ class EditPending:
     kind: InputKind | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Decide:
     """Answer an approval: `ApprovalDecided`; a second answer is `Refused`."""
 
@@ -48,7 +49,7 @@ class Decide:
     rule: str = ""  # with RULE: one of `ApprovalAsked.wider_rules`; empty: the rule as shown
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Answer:
     """Answer a question: `QuestionAnswered`, with `SettingChanged` where it raises a limit, or
     `Refused` when it is no amount above what is used; None leaves it without an answer."""
@@ -57,7 +58,7 @@ class Answer:
     text: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Settle:
     """Choose for a lost result: `CallEnded` with the outcome."""
 
@@ -65,7 +66,7 @@ class Settle:
     choice: Literal["keep", "rollback", "again", "stop"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Interrupt:
     """Stop now: `TurnEnded` (interrupted); `force` kills process groups at once, `cancel` also gives the
     task up: `TurnEnded` (cancelled), and it cannot be continued."""
@@ -75,17 +76,17 @@ class Interrupt:
     why: str = "interrupted by user"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Pause:
     """Stop at the next boundary: `TaskChanged` (paused)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Continue:
     """Go on with a paused task: `TurnStarted`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RunShell:
     """The person's own `!` command, sandboxed: call events; `to_context` adds a notice for the model."""
 
@@ -93,7 +94,7 @@ class RunShell:
     to_context: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TerminalInput:
     """The person types into a live terminal, resizes or stops it: `CallOutput`, `TerminalChanged`."""
 
@@ -104,7 +105,7 @@ class TerminalInput:
     rows: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Compact:
     """Compact now: `CompactionEnded`; `undo` takes the newest epoch back."""
 
@@ -112,7 +113,7 @@ class Compact:
     undo: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Rollback:
     """Go back: `RolledBack` or `Refused`."""
 
@@ -124,12 +125,12 @@ class Rollback:
     force: bool = False  # files too although a terminal can still write
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Redo:
     """Undo the last rollback: `RolledBack`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Set:
     """Change a setting of the session (`model`, `effort`, `approval`, `sandbox`, `network`,
     `add_dir`, `title`): `StatusChanged` or `Refused`. In a run the title changes at once, model and effort
@@ -167,7 +168,7 @@ class Subject(StrEnum):
     REQUEST = "request"  # the exact next request body
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Inspect:
     """Ask for facts without changing anything: `Inspected` with this command's id, or `Refused`."""
 
@@ -175,7 +176,7 @@ class Inspect:
     args: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Shutdown:
     """End the process cleanly, within 2 s: `SessionClosed`."""
 
@@ -202,7 +203,7 @@ CommandBody = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Command:
     """One command; `id` is chosen by the front end and echoed as the `cause` of what it leads to."""
 

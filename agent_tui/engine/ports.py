@@ -4,11 +4,11 @@ Unless stated otherwise a port may block only in `await`, may be cancelled, and 
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from agent_tui.engine.events import ApprovalAsked, ApprovalDecided
 from agent_tui.engine.types import ApprovalPolicy
+from agent_tui.frozen import frozen
 from agent_tui.models.base import Model, ModelError
 from checkpoints.records import Record
 from checkpoints.types import (
@@ -155,7 +155,7 @@ class RetryPolicy(Protocol):
         (from 1); None: not again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class GatedCall:
     """A valid call in front of the gate; `arguments` are the edited ones after an edit."""
 
@@ -166,7 +166,7 @@ class GatedCall:
     diff: str = ""  # what an edit would write (`Toolbox.preview`)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Verdict:
     """What the gate says of a call: it runs in `policy`, somebody is asked, or `text` answers it."""
 
@@ -245,7 +245,7 @@ async def _no_models() -> Sequence[Mapping[str, Any]]:
     return ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ports:
     """Everything outside that a turn uses."""
 

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent_tui.engine.events import Body, CallChanged, CallEnded, CallProposed
 from agent_tui.engine.ports import GatedCall, Toolbox
 from agent_tui.engine.types import CallState
+from agent_tui.frozen import frozen
 from context.items import CallPart, StopReason, ToolSchema
 from sandbox.policy import Policy
 from tools.types import READS_NOTHING, Arguments, Assessment, Effects, Outcome, OutcomeStatus
@@ -15,7 +16,7 @@ MAX_CARD_CHARS = 2_000
 MAX_RAW_BYTES = 2_048  # of invalid arguments, in the answer to them
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Prepared:
     """One call of a batch: ready for the gate, or answered already."""
 

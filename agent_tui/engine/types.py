@@ -1,11 +1,12 @@
 """The engine's nouns: configuration, session parts, states, end reasons. Pure data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
+from agent_tui.frozen import frozen
 from sandbox.policy import Limits, Mode
 
 SCHEMA = 1  # version of events on the wire and in the store
@@ -23,7 +24,7 @@ class ApprovalPolicy(StrEnum):
     NEVER = "never"  # nothing can ask; what would have to is refused
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Budgets:
     """Limits of a session, None for no limit (design d.1)."""
 
@@ -35,7 +36,7 @@ class Budgets:
     max_idle_steps: int | None = 12  # consecutive steps without progress
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelChoice:
     """Which model, reached how; the key itself is never part of a record."""
 
@@ -58,7 +59,7 @@ class ModelChoice:
 IDLE_TIMEOUT_S = 120.0  # a local server may read a long prompt for a minute before it says a word
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Config:
     """Effective settings of one start; immutable, each value's layer in `origins`."""
 
@@ -146,7 +147,7 @@ class EndReason(StrEnum):
     INTERNAL_ERROR = "internal_error"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EndFacts:
     """Exit code and sentence of an end reason; the sentence is shown as it stands."""
 
@@ -228,7 +229,7 @@ class InputKind(StrEnum):
     QUEUE = "queue"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PlanStep:
     """One line of the model's plan."""
 
@@ -236,7 +237,7 @@ class PlanStep:
     status: Literal["pending", "in_progress", "completed"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SandboxStatus:
     """What the start-up probe found and what is set now, for the status line and `doctor`."""
 

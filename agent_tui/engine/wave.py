@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent_tui.engine.asking import ask_approvals, ask_question
 from agent_tui.engine.authorise import Authorised, ChangedError, authorise, gated, in_force
@@ -25,13 +25,14 @@ from agent_tui.engine.snapshots import Snapshots, Taken, is_writer, share_out
 from agent_tui.engine.stop import StoppedError
 from agent_tui.engine.types import CallState, Decision, EndReason, TaskStatus
 from agent_tui.engine.waves import MAX_COMMANDS, MAX_CONCURRENT
+from agent_tui.frozen import frozen
 from checkpoints.types import Author, FileChange, Uncovered
 from tools.types import Grant, Outcome, OutcomeStatus
 
 WAIT, GO_ON, DENY = "wait 30 s more", "run without undo", "deny"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ran:
     """A call that has run, before its end is stored."""
 
