@@ -31,7 +31,6 @@ from agent_tui.errors import AgentError, SessionBusyError, UnavailableError, Usa
 from agent_tui.frozen import frozen
 from agent_tui.models.base import Model
 from agent_tui.scratch import scratch, sweep
-from sandbox.placeholders import present as stand_ins_present
 from sandbox.policy import Mode
 from sandbox.probe import ProbeResult, probe
 
@@ -80,6 +79,8 @@ class Opened:
 
 async def open_engine(start: Start) -> Opened:
     """Build everything for one session. Raises AgentError."""
+    from sandbox.placeholders import present as stand_ins_present
+
     stack = AsyncExitStack()
     try:
         config = with_state(start.config, stack)
@@ -331,6 +332,7 @@ def _ports(
     from agent_tui.repo_map import RepoMapTool
     from agent_tui.surroundings import git_branch, nested_instructions, project_text, workspace_files
     from checkpoints.engine import open_checkpointer
+    from sandbox.placeholders import present as stand_ins_present
     from tools.registry import build_toolbox
 
     def model_of(choice: ModelChoice) -> Model:

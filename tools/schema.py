@@ -1,9 +1,8 @@
 """Checks the arguments of a call; the answer to a bad one says which field, and what would be right."""
 
-import difflib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tools.types import Arguments, ToolSpec
@@ -64,9 +63,15 @@ class ArgumentCheck:
 
 
 def _unknown_tool(tool: str, known: tuple[str, ...]) -> str:
-    near = difflib.get_close_matches(tool, known, n=3, cutoff=0.5)
+    near = _nearest(tool, known, most=3)
     listed = ", ".join(f"`{name}`" for name in near or sorted(known))
     return f"There is no tool `{tool[:80]}`; {'did you mean' if near else 'the tools are'} {listed}"
+
+
+def _nearest(name: str, known: Sequence[str], *, most: int) -> list[str]:
+    from difflib import get_close_matches
+
+    return get_close_matches(name, known, n=most, cutoff=0.5)
 
 
 def _parse(tool: str, text: str) -> dict[str, Any] | str:
@@ -122,7 +127,7 @@ def _additional(fault: Any, _field: str) -> str:
     known = sorted(fault.schema.get("properties", {})) if isinstance(fault.schema, Mapping) else []
     told = []
     for name in sorted(set(fault.instance) - set(known)):
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5) or known
+        near = _nearest(name, known, most=1) or known
         told.append(f"unknown field `{name[:60]}`; did you mean {' or '.join(f'`{one}`' for one in near)}")
     return "; ".join(told)
 
