@@ -13,6 +13,7 @@ import random
 import signal
 import statistics
 import subprocess
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -108,7 +109,7 @@ class Soak:
         self.place.server.script(script, repeat_last=True)
         begun = time.monotonic()
         while self.played < self.wanted and not self.problems:
-            self._process()
+            self._process(SLOW_S - (time.monotonic() - begun))
             self._between()
             self.problems += self.place.server.state()["violations"][:5]
             self.tell(f"{self.played} of {self.wanted} steps, {time.monotonic() - begun:.0f} s")
@@ -118,11 +119,15 @@ class Soak:
 
     # --- one process -----------------------------------------------------------------------------
 
-    def _process(self) -> None:
+    def _process(self, left_s: float) -> None:
+        """One, which is killed when the time is over: it may never say anything again."""
         resumed = ["--last"] if self.sizes else []
         program = self.place.program
         process = program.start("exec", "--json", "--stdin-commands", *self.place.flags, *resumed)
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        overdue = threading.Timer(left_s, process.kill)
+        overdue.daemon = True
+        overdue.start()
         watched = Watched()
         self.processes.append(watched)
         turns = self.chance.choice(LIVES if self.wanted >= LONG else SHORT_LIVES)
@@ -154,6 +159,7 @@ class Soak:
         process.stdout.read()
         said = process.stderr.read()
         code = process.wait(timeout=WAIT_S)
+        overdue.cancel()
         process.stdout.close()
         process.stderr.close()
         self.acts["process"] += 1
