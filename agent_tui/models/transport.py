@@ -30,6 +30,7 @@ from agent_tui.models.route import is_loopback
 Sdk = Literal["openai", "anthropic"]
 
 CONNECT_TIMEOUT_S = 15.0
+REST_S = 0.05  # for the end of a response that was read to its end mark
 MAX_CAUSES = 10  # of an error, which may be its own cause
 MAX_REFUSAL_BYTES = 256 * 1024  # what is read of the body of an error
 NO_KEY = "none"  # the SDKs insist on a key; servers on loopback do not look at it
@@ -150,8 +151,10 @@ class Transport:
         Raises TransportError, also from the chunks.
         """
         response = await self._send(body, idle_timeout_s)
+        chunks = self._chunks(response)
         try:
-            yield self._chunks(response)
+            yield chunks
+            await _read_the_rest(chunks)
         finally:
             await response.aclose()
 
@@ -300,6 +303,15 @@ class Transport:
         made, self._made = self._made, None
         if made is not None and made.done() and made.exception() is None:
             await made.result().close()
+
+
+async def _read_the_rest(chunks: AsyncIterator[bytes]) -> None:
+    """Only a connection whose response was read whole takes the next request; a new one costs a handshake.
+    The end mark was seen, so whatever comes of it is no matter."""
+    with suppress(TimeoutError, TransportError):
+        async with asyncio.timeout(REST_S):
+            async for _ in chunks:
+                pass
 
 
 def _of_system(error: BaseException) -> str:

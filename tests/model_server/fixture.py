@@ -23,7 +23,9 @@ class RecordedRequest:
 
     number: int
     dialect: str
-    at: float  # monotonic seconds of the server
+    at: float  # when it had come in whole, monotonic seconds of the server
+    idle_s: float | None  # since the response before it was whole; None for the first
+    connection: int  # the same number for requests over one connection
     headers: Mapping[str, str]
     body: bytes
     violations: tuple[str, ...]
@@ -94,6 +96,8 @@ def _recorded(entry: dict[str, Any]) -> RecordedRequest:
         number=entry["number"],
         dialect=entry["dialect"],
         at=entry["at"],
+        idle_s=entry["idle_s"],
+        connection=entry["connection"],
         headers=entry["headers"],
         body=base64.b64decode(entry["body"]),
         violations=tuple(entry["violations"]),

@@ -44,6 +44,7 @@ class Stage:
     requests: int = 0
     violations: list[str] = field(default_factory=list)
     gates: dict[str, asyncio.Event] = field(default_factory=dict)
+    answered_at: float | None = None  # when the newest response was whole, monotonic seconds
     issued: dict[str, dict[str, Any]] = field(default_factory=dict)  # reasoning we gave out, for checks
 
     def next_step(self) -> dict[str, Any] | None:
@@ -76,6 +77,7 @@ class Request:
     path: str
     headers: dict[str, str]
     body: bytes
+    at: float  # when it had come in whole, monotonic seconds
 
 
 class Reply:
@@ -83,6 +85,12 @@ class Reply:
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
+
+    @property
+    def connection(self) -> int:
+        """The port at the other end, which tells connections apart."""
+        port: int = self._writer.get_extra_info("peername")[1]
+        return port
 
     async def whole(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
         fields = {"content-type": "application/json", **(headers or {}), "content-length": str(len(body))}
@@ -156,11 +164,14 @@ class Server:
     ) -> None:
         stage.requests += 1
         number = stage.requests
+        idle_s = None if stage.answered_at is None else request.at - stage.answered_at
         breaches = self._check(stage, dialect, request)
         entry = {
             "number": number,
             "dialect": dialect,
-            "at": time.monotonic(),
+            "at": request.at,
+            "idle_s": idle_s,
+            "connection": reply.connection,
             "headers": request.headers,
             "body": base64.b64encode(request.body).decode(),
             "violations": breaches,
@@ -183,6 +194,7 @@ class Server:
             await reply.whole(400, wire.error_body(dialect, "invalid_request_error", "the script is used up"))
             return
         await self._perform(stage, dialect, step, json.loads(request.body), reply, reader)
+        stage.answered_at = time.monotonic()
 
     def _check(self, stage: Stage, dialect: str, request: Request) -> list[str]:
         if stage.options.get("check") is False:
@@ -249,7 +261,7 @@ async def read_request(reader: asyncio.StreamReader) -> Request | None:
         if name:
             headers[name.lower()] = value.strip()
     body = await reader.readexactly(int(headers.get("content-length", 0)))
-    return Request(method=method, path=path, headers=headers, body=body)
+    return Request(method=method, path=path, headers=headers, body=body, at=time.monotonic())
 
 
 async def end_of_stdin() -> None:

@@ -242,6 +242,28 @@ async def test_a_key_that_cannot_be_sent_is_a_failure_and_no_exception(
     assert not any(part in last.error.message for part in ("ключ", "lines"))
 
 
+async def test_the_next_request_goes_over_the_same_connection(
+    model_server: ModelServer, dialect: str
+) -> None:
+    model_server.script([{"text": "one"}, {"text": "two"}])
+    model = model_at(model_server, dialect)
+    for _ in range(2):
+        assert isinstance([part async for part in model.stream(request(user("go")))][-1], Completed)
+    await model.aclose()
+    first, second = model_server.requests
+    assert second.connection == first.connection
+
+
+async def test_a_server_that_keeps_a_whole_response_open_is_not_waited_for(
+    model_server: ModelServer, dialect: str
+) -> None:
+    model_server.script([{"text": "one", "stall": True}, {"text": "two"}])
+    model = model_at(model_server, dialect)
+    for _ in range(2):
+        assert isinstance([part async for part in model.stream(request(user("go")))][-1], Completed)
+    await model.aclose()
+
+
 async def test_cancelling_closes_the_connection(model_server: ModelServer, dialect: str) -> None:
     model_server.script([{"text": "some text", "piece": 2, "cut": "text", "stall": True}])
     model = model_at(model_server, dialect)
