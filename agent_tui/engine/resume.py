@@ -100,6 +100,7 @@ class Recovery:
         self._scope = scope
         self._session = scope.session
         self.again: set[str] = set()  # call ids that a person wants run again
+        self._asked: set[str] = set()  # call ids that a person was asked about and said nothing of yet
 
     @property
     def open_calls(self) -> list[Call]:
@@ -114,6 +115,12 @@ class Recovery:
             and not self._may_run_again(call)
         ]
 
+    @property
+    def undecided(self) -> str:
+        """Why nothing goes on by itself; empty: it may."""
+        waits = any(call.id in self._asked for call in self.open_calls)
+        return "a result was lost; say first what becomes of it" if waits else ""
+
     async def begin(self) -> None:
         """Settle what the files tell; ask, or follow the configuration, for the rest."""
         for call in self.open_calls:
@@ -121,6 +128,7 @@ class Recovery:
             if written in (Written.APPLIED, Written.NOT_APPLIED):
                 await self._session.commit(await self._reconciled(call, written))
             elif self._scope.config.interactive:
+                self._asked.add(call.id)
                 await self._session.commit(await self._question(call))
             elif self._scope.config.on_lost_result != "stop":
                 choice: Choice = "rollback" if self._scope.config.on_lost_result == "rollback" else "keep"
@@ -135,6 +143,7 @@ class Recovery:
             self.again.add(call_id)
             return ""
         if choice == "stop":
+            self._asked.discard(call_id)  # by a later word of the person it goes on as after `keep`
             return ""
         return await self._roll_back(call) if choice == "rollback" else await self._keep(call, "")
 

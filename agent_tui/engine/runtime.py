@@ -370,7 +370,8 @@ class EngineRuntime:
             case EditPending() as body:
                 return await inbox.edit(self._session, body.input_id, body.text, body.kind, cause)
             case Decide():
-                return await self._desk.decide(command.body, cause) or self._go_on()
+                refusal = await self._desk.decide(command.body, cause)
+                return refusal or ("" if self._recovery.undecided else self._go_on())
             case Answer():
                 return await self._desk.answer(command.body, cause)
             case Settle():
@@ -384,7 +385,7 @@ class EngineRuntime:
                 size = (body.columns, body.rows) if body.columns and body.rows else None
                 return await self._ports.toolbox.terminal_input(body.terminal, body.chars, body.signal, size)
             case Set() as body:
-                return await self._set(body, cause)
+                return await (self._switch_model if body.key == "model" else self._change)(body, cause)
             case Shutdown():
                 return ""
             case _:
@@ -406,9 +407,6 @@ class EngineRuntime:
             case Redo():
                 return await redo(self._scope(), command.id)
         return ""
-
-    async def _set(self, body: Set, cause: str) -> str:
-        return await (self._switch_model if body.key == "model" else self._change)(body, cause)
 
     async def _change(self, body: Set, cause: str) -> str:
         try:
@@ -487,6 +485,8 @@ class EngineRuntime:
             return ""
         if not self._busy and self._session.fold.task_status is not TaskStatus.PAUSED:
             return NOTHING_PAUSED
+        if self._recovery.undecided:
+            return self._recovery.undecided
         self._continues.append(cause)
         return self._go_on()
 

@@ -15,6 +15,7 @@ from agent_tui.engine.events import (
     InputReturned,
     LostResultAsked,
     NoticeRaised,
+    Refused,
     SessionStarted,
     TurnEnded,
 )
@@ -69,6 +70,21 @@ async def test_typing_instead_of_choosing_keeps_a_lost_result(tmp_path: Path) ->
     units = run.model.requests[0].view.units
     assert "Outcome unknown" in units[1].results[0].text  # type: ignore[union-attr] # an exchange
     assert units[2].item.text == "look first"  # type: ignore[union-attr] # a message
+
+
+async def test_going_on_is_no_answer_about_a_lost_result_until_it_was_put_off(tmp_path: Path) -> None:
+    await crash_in(tmp_path, "exec_command", {"cmd": "make"})
+    async with engine(tmp_path, text("done")) as run:
+        run.send(Continue())  # as an Enter that comes before the question
+        asked = await run.wait(LostResultAsked)
+        refused = await run.wait(Refused)
+        assert isinstance(asked, LostResultAsked) and isinstance(refused, Refused)
+        assert refused.reason == "a result was lost; say first what becomes of it"
+        assert not run.bodies(CallEnded)
+        run.send(Settle(question_id=asked.question_id, choice="stop"))
+        run.send(Continue())
+        await run.wait(TurnEnded, count=2)
+    assert "Outcome unknown" in last_results(run.model.requests[0])[0]
 
 
 async def test_a_lost_command_runs_again_only_when_a_person_says_so(tmp_path: Path) -> None:
