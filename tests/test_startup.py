@@ -1,6 +1,6 @@
 """What starting costs: which modules are loaded before they are needed.
 
-Nearly all of a start is imports, and most of ours is the making of frozen dataclasses, 0.3 ms each.
+Nearly all of a start is imports; a frozen dataclass takes 0.3 ms, which is why data is declared with `@frozen`.
 """
 
 import os
@@ -39,6 +39,7 @@ LATER = {
     "context.facts",
     "context.ledger",
     "ctypes",
+    "difflib",
     "git",
     "jsonschema",
     "keyring",
