@@ -5,7 +5,6 @@ Prints one JSON object a line: name, value, unit, floor (the same run's), ratio,
 against the scripted model server on loopback; the interface runs in a pseudo-terminal.
 """
 
-import itertools
 import os
 import pty
 import select
@@ -27,10 +26,7 @@ from tests.program import Program, command, model_flags  # noqa: E402
 RUNS = 2 if QUICK else 7
 ECHOES = 6 if QUICK else 20
 PAINT_TIMEOUT_S = 20.0
-QUESTION, ANSWER = (
-    b"\x1b[c",
-    b"\x1b[1;3R\x1b[?62c",
-)  # of the interface before it paints, and of every terminal
+QUESTION, ANSWER = b"\x1b[c", b"\x1b[1;3R\x1b[?62c"  # of the interface before it paints; of a terminal
 SDK_TRANSPORT = ("httpcore2", "anyio._backends._asyncio", "h11")
 SDK_OF = {"chat": "openai", "responses": "openai", "messages": "anthropic"}
 
@@ -117,8 +113,8 @@ def _peak_mib(process: "subprocess.Popen[str]") -> float:
 
 
 def _echo(port: int, root: Path, name: str, command_line: str) -> None:
-    """Time between two requests with one command in between: sandbox and synchronous records included,
-    and a checkpoint before and after it where it can write."""
+    """Time from the end of a response to the next request, with one command in between: sandbox and
+    synchronous records included, and a checkpoint before and after it where it can write."""
     program = _program(root / name.split(maxsplit=1)[0])
     (program.workspace / "file.txt").write_text("x\n")
     server = ModelServer(port, root)
@@ -128,10 +124,9 @@ def _echo(port: int, root: Path, name: str, command_line: str) -> None:
     ran = program.run("exec", *model_flags("chat", server.base_url()), "go")
     if ran.code != 0:
         raise SystemExit(ran.err)
-    at = [request.at for request in server.requests]
-    gaps = [(later - earlier) * 1000 for earlier, later in itertools.pairwise(at[1:])]
+    gaps = [request.idle_s * 1000 for request in server.requests[2:] if request.idle_s is not None]
     target = "under 40 ms, 25 later"
-    report(f"call: {name}, request to request", statistics.median(gaps), "ms", _shell_ms(), target)
+    report(f"call: {name}, response to request", statistics.median(gaps), "ms", _shell_ms(), target)
 
 
 def _shell_ms() -> float:
