@@ -17,7 +17,7 @@ from tests.checkpoints.sessions import Session
 from tests.checkpoints.trees import manifest
 
 MIB = 1 << 20
-FILLERS = 20_000  # small files, for the blocks of a disk's own records
+FILLERS = 20_000
 disk = Path(sys.argv[1])
 
 
@@ -29,9 +29,11 @@ def fill(folder: Path) -> None:
             for number in range(FILLERS):
                 with (folder / f"{size}-{number}").open("wb") as stream:
                     os.posix_fallocate(stream.fileno(), 0, size)
-    with suppress(OSError):
-        for number in range(FILLERS):
-            (folder / str(number)).write_bytes(b"1" * 1500)
+    for size in (12_000, 1):  # attributes, for the blocks of a disk's own records
+        with suppress(OSError):
+            for number in range(FILLERS):
+                (folder / f"{size}-{number}").touch()
+                os.setxattr(folder / f"{size}-{number}", "user.filler", b"x" * size)
 
 
 def empty(folder: Path) -> None:
