@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from textual import events as toolkit
+from textual._styles_cache import StylesCache
 from textual.drivers.headless_driver import HeadlessDriver
 from textual.geometry import Size
 from textual.keys import REPLACED_KEYS, _character_to_key, _get_unicode_name_from_key
@@ -198,4 +199,7 @@ async def driven(
         it = Driven(app, pilot, engine, clock)
         await it.settle()
         yield it
-    InputParser._parse_extended_key.cache_clear()  # it keeps keys, and these keep their app
+    # what the toolkit keeps over the end of an app: keys with their app, and widgets with all they drew,
+    # which each garbage collection of the tests that follow would look over
+    InputParser._parse_extended_key.cache_clear()
+    StylesCache.get_inner_outer.cache_clear()
