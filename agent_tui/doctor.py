@@ -10,21 +10,28 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal
 
+from agent_tui import __version__
 from agent_tui.config import paths
 from agent_tui.config.layers import Settings, unknown_variables
-from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, choose, provider_table
+from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, choose, provider_table, route_to
+from agent_tui.engine.types import ModelChoice
 from agent_tui.errors import UsageError
 from agent_tui.frozen import frozen
 from agent_tui.models.catalog import CatalogError, find_provider, provider_names
 from agent_tui.models.local import find_local_servers
+from agent_tui.models.route import is_loopback
 from agent_tui.scratch import scratch
 from sandbox.errors import SandboxError
 from sandbox.policy import Mode
 from sandbox.probe import probe
 
+PROVIDER_CODE = 1
 CONFIGURATION_CODE = 2
 MACHINE_CODE = 5
 RULES_NAME = "rules.toml"
+LIBRARIES = ("openai", "anthropic", "textual", "prompt-toolkit", "tree-sitter", "pyseccomp")
+SHOWN_MODELS = 3
+ROLES = ("fast_model", "summary_model", "planner_model")
 
 
 @frozen
@@ -43,6 +50,7 @@ def examine(
 ) -> Iterator[Check]:
     """Every check, in the order of the way of a message; `settings` is None when they have a `problem`."""
     yield _installation()
+    yield _libraries()
     yield from _configuration(settings, problem, environ)
     yield _rules(paths.config_dir(environ) / RULES_NAME)
     yield _state(settings, environ)
@@ -53,7 +61,8 @@ def examine(
     yield _search()
     yield _terminal(environ, has_terminal)
     if settings is not None:
-        yield _model(settings, environ)
+        yield from _model(settings, environ)
+        yield from _roles(settings, environ)
         yield from _providers(settings, environ)
         yield _local_servers(settings)
     yield Check(name="mcp", status="ok", detail="no servers can be configured in this version")
@@ -64,8 +73,23 @@ def _installation() -> Check:
     for name in ("agent_tui", "tools", "context", "sandbox", "checkpoints"):
         module = __import__(name)
         places.append(f"{name}: {paths.shown(Path(module.__file__ or '?').parent)}")
-    detail = f"Python {platform.python_version()}, {sys.executable}; " + ", ".join(places)
-    return Check(name="installation", status="ok", detail=detail)
+    python = f"agent-tui {__version__}, Python {platform.python_version()}, {sys.executable}"
+    return Check(name="installation", status="ok", detail=f"{python}; {', '.join(places)}")
+
+
+def _libraries() -> Check:
+    from importlib.metadata import PackageNotFoundError, version
+
+    found, missing = [], []
+    for name in LIBRARIES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            missing.append(name)
+    if missing:
+        detail = f"{', '.join(missing)} cannot be found"
+        return Check(name="libraries", status="failed", detail=detail, fix="install agent-tui again")
+    return Check(name="libraries", status="ok", detail=", ".join(found))
 
 
 def _configuration(settings: Settings | None, problem: str, environ: Mapping[str, str]) -> Iterator[Check]:
@@ -199,21 +223,63 @@ def _terminal(environ: Mapping[str, str], has_terminal: bool) -> Check:
     if term in ("", "dumb"):
         return Check(name="terminal", status="warning", detail=f"TERM is `{term}`: line mode is used")
     size = shutil.get_terminal_size()
-    return Check(name="terminal", status="ok", detail=f"{term}, {size.columns}×{size.lines}")
+    detail = f"{term}, {size.columns}×{size.lines}"
+    locale = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or "C"
+    if "utf" not in locale.lower():
+        told = f"{detail}; the locale `{locale}` is not UTF-8, so signs are ASCII"
+        fix = "set `LC_ALL=C.UTF-8`"
+        return Check(name="terminal", status="warning", detail=told, fix=fix)
+    return Check(name="terminal", status="ok", detail=f"{detail}, {locale}")
 
 
-def _model(settings: Settings, environ: Mapping[str, str]) -> Check:
+def _model(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
     name = settings.text("model")
     if not name:
-        return Check(name="model", status="failed", detail=HOW_TO_CHOOSE, exit_code=CONFIGURATION_CODE)
+        yield Check(name="model", status="failed", detail=HOW_TO_CHOOSE, exit_code=CONFIGURATION_CODE)
+        return
     try:
         choice = choose(name, settings, environ)
     except UsageError as error:
-        return Check(name="model", status="failed", detail=str(error), exit_code=CONFIGURATION_CODE)
+        yield Check(name="model", status="failed", detail=str(error), exit_code=CONFIGURATION_CODE)
+        return
     where = choice.base_url or "the vendor's own address"
     origin, window = settings.layer("model"), f"{choice.context_window:,} tokens"
     detail = f"{choice.name} ({origin}), {choice.api} at {where}, {window}"
-    return Check(name="model", status="ok", detail=detail)
+    yield Check(name="model", status="ok", detail=detail)
+    if choice.api != "demo":
+        yield _provider(choice, settings, environ)
+
+
+def _provider(choice: ModelChoice, settings: Settings, environ: Mapping[str, str]) -> Check:
+    """Whether it can be reached and takes the key, as a run would: it is asked which models it has."""
+    from agent_tui.models.reach import UnreachableError, listed_models
+
+    variable = choice.api_key_env
+    asked = listed_models(
+        route_to(choice.name, settings), api_key=environ.get(variable, ""), key_name=variable
+    )
+    try:
+        names = asyncio.run(asked)
+    except UnreachableError as error:
+        told = f"{choice.provider}: {error}"
+        return Check(name="provider", status="failed", detail=told, exit_code=PROVIDER_CODE)
+    count = f"{len(names)} model{'' if len(names) == 1 else 's'}"
+    detail = f"{choice.provider} answers" + (f" and names {count}" if names else "")
+    wanted = (choice.model, f"{choice.model}:latest")
+    if names and is_loopback(choice.base_url) and not any(name in names for name in wanted):
+        detail += f", `{choice.model}` not among them: {', '.join(names[:SHOWN_MODELS])}"
+        return Check(name="provider", status="warning", detail=detail)
+    return Check(name="provider", status="ok", detail=detail)
+
+
+def _roles(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
+    """The models beside the chosen one; a run goes on without those that cannot be used."""
+    named = [(role, name) for role in ROLES if (name := settings.text(role)) and name != "main"]
+    for role, name in (*named, *(("fallback", name) for name in settings.items("fallback"))):
+        try:
+            yield Check(name=role, status="ok", detail=choose(name, settings, environ).name)
+        except UsageError as error:
+            yield Check(name=role, status="warning", detail=f"not used: {error}")
 
 
 def _providers(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
@@ -245,5 +311,5 @@ def _local_servers(settings: Settings) -> Check:
     if not found:
         detail = "none answers on the usual ports of this machine"
         return Check(name="local servers", status="unset", detail=detail)
-    told = (f"{server.provider} at {server.base_url}: {', '.join(server.models[:3])}" for server in found)
+    told = (f"{each.provider} at {each.base_url}: {', '.join(each.models[:SHOWN_MODELS])}" for each in found)
     return Check(name="local servers", status="ok", detail="; ".join(told))

@@ -85,7 +85,7 @@ def list_models(
         connection.close()
     if answer.status != 200:
         raise ListingError(f"`{base_url}/models` answered {answer.status}")
-    return _names(body, base_url)
+    return names_in(body, base_url)
 
 
 @contextmanager
@@ -105,7 +105,8 @@ def _hung_up(connected: socket.socket, after_s: float) -> Iterator[None]:
         timer.cancel()
 
 
-def _names(body: bytes, base_url: str) -> tuple[str, ...]:
+def names_in(body: bytes, base_url: str) -> tuple[str, ...]:
+    """Names in a list of models, in any of the shapes in use. Raises ListingError."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError) as error:

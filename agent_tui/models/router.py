@@ -22,9 +22,19 @@ def sdk_of(api: Api) -> Sdk:
 
 
 def open_model(route: Route, *, api_key: str = "", key_name: str = "", strict: bool = False) -> RemoteModel:
-    """The model of a route; connects on its first request, and fetches the key then where none is given
-    and the route says where it is. `key_name` is what a refused key is to be looked for in; `strict`:
-    see `RemoteModel`."""
+    """The model of a route; `strict`: see `RemoteModel`, the others: see `open_transport`."""
+    return RemoteModel(
+        info=route.info,
+        quirks=route.quirks,
+        dialect=dialect_of(route.api),
+        transport=open_transport(route, api_key=api_key, key_name=key_name),
+        strict=strict,
+    )
+
+
+def open_transport(route: Route, *, api_key: str = "", key_name: str = "") -> Transport:
+    """The way to a route's provider; connects on its first request, and fetches the key then where none is
+    given and the route says where it is. `key_name` is what a refused key is to be looked for in."""
     key: str | Callable[[], str] = api_key.strip()  # a line end comes along easily
     if not key and route.has_key_source:
         key = partial(find_key, route.api_key_command, route.api_key_keyring)
@@ -37,13 +47,7 @@ def open_model(route: Route, *, api_key: str = "", key_name: str = "", strict: b
         key_name=key_name or route.api_key_env,
         headers=route.headers,
     )
-    return RemoteModel(
-        info=route.info,
-        quirks=route.quirks,
-        dialect=dialect_of(route.api),
-        transport=Transport(endpoint),
-        strict=strict,
-    )
+    return Transport(endpoint)
 
 
 def dialect_of(api: Api) -> Dialect:

@@ -10,6 +10,7 @@ import asyncio
 import gc
 import importlib
 import os
+import socket
 import sys
 import threading
 import time
@@ -17,6 +18,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import field, replace
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -158,7 +160,17 @@ class Transport:
         finally:
             await response.aclose()
 
-    async def _send(self, body: bytes, idle_timeout_s: float) -> Any:
+    @asynccontextmanager
+    async def get(self, path: str, *, idle_timeout_s: float) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Ask for a page of the same provider; otherwise as `post`."""
+        response = await self._send(None, idle_timeout_s, path)
+        try:
+            yield self._chunks(response)
+        finally:
+            await response.aclose()
+
+    async def _send(self, body: bytes | None, idle_timeout_s: float, path: str = "") -> Any:
+        """`path` without a body is asked for, the endpoint's own is sent to."""
         if self._sdk is None:
             self._sdk = await asyncio.to_thread(load_sdk, self._endpoint.sdk)
         sdk = self._sdk
@@ -172,10 +184,10 @@ class Transport:
         }
         try:
             client = await self._ready()
-            return await client.post(
-                self._endpoint.path,
+            ask = client.get if body is None else partial(client.post, content=body)
+            return await ask(
+                path or self._endpoint.path,
                 cast_to=httpx2.Response,
-                content=body,
                 options=options,
                 stream=True,
                 stream_cls=sdk.AsyncStream[object],
@@ -280,18 +292,22 @@ class Transport:
             error = replace(error, message=f"{error.message}; {one_line(question, self._secrets)}")
         raise TransportError(error)
 
+    @property
+    def _where(self) -> str:
+        return f"`{self._endpoint.base_url}`" if self._endpoint.base_url else "the provider"
+
     def _silent(self, error: Exception, idle_timeout_s: float) -> ModelError:
         if type(error.__cause__).__name__ == "ConnectTimeout":
             return self._unreachable(error)
-        where = self._endpoint.base_url or "the provider"
-        message = f"no answer from `{where}` within {idle_timeout_s:g} s"
+        message = f"no answer from {self._where} within {idle_timeout_s:g} s"
         return ModelError(kind=ErrorKind.TIMEOUT, message=message)
 
     def _unreachable(self, error: Exception) -> ModelError:
-        where = self._endpoint.base_url or "the provider"
         cause = _of_system(error) or str(error.__cause__ or error) or type(error.__cause__).__name__
-        what_to_do = "does the server run, and is the address (`--base-url`) right?"
-        message = one_line(f"cannot connect to `{where}`: {cause}; {what_to_do}", self._secrets)
+        what_to_do = "is this machine online?"
+        if self._endpoint.base_url:
+            what_to_do = "does the server run, and is the address (`--base-url`) right?"
+        message = one_line(f"cannot connect to {self._where}: {cause}; {what_to_do}", self._secrets)
         return ModelError(kind=ErrorKind.CONNECTION, message=message)
 
     def redacted(self, error: ModelError) -> ModelError:
@@ -321,5 +337,7 @@ def _of_system(error: BaseException) -> str:
     for _ in range(MAX_CAUSES):
         if (type(at) is OSError or isinstance(at, ConnectionError)) and at.errno:
             said = os.strerror(at.errno)  # the text of the error itself is of the event loop
+        elif isinstance(at, socket.gaierror):
+            said = at.strerror or said
         at = at and (at.__cause__ or at.__context__)
     return said

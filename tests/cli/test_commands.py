@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui import __version__
 from agent_tui.cli.parser import COMMANDS, split_command
 from tests.cli.terminal import Terminal
 from tests.model_server.fixture import ModelServer
@@ -107,11 +108,39 @@ def test_doctor_fails_without_a_model_and_tells_no_key(program: Program) -> None
 
 
 def test_doctor_passes_when_the_main_job_can_run(program: Program) -> None:
-    ran = program.run("doctor", "-m", "ollama/x")
+    ran = program.run("doctor", "-m", "demo/scripted", "-c", "fast_model=nobody/x")
     assert ran.code == 0, ran.out
     assert "failed" not in ran.out
+    assert f"agent-tui {__version__}, Python " in ran.out
+    assert "warning  fast_model     not used: unknown provider `nobody`" in ran.out
     assert "no key; set `OPENAI_API_KEY` to use it\n" in ran.out
     assert program.run("doctor", "-m", "openai/x").code == 2, "the chosen one needs its key"
+
+
+def test_doctor_asks_the_chosen_provider_with_its_key(program: Program, model_server: ModelServer) -> None:
+    model_server.script([], key="sk-right-one", models=["scripted"])
+
+    def row(model: str, key: str) -> tuple[int, str]:
+        flags = ("-m", model, "--base-url", model_server.base_url())
+        ran = program.run("doctor", *flags, env={"AGENT_TUI_API_KEY": key})
+        assert key not in ran.out + ran.err
+        [line] = [line for line in ran.out.splitlines() if " provider " in line]
+        return ran.code, " ".join(line.split())
+
+    assert row("compatible/scripted", "sk-right-one") == (
+        0,
+        "ok provider compatible answers and names 1 model",
+    )
+    code, told = row("compatible/other", "sk-right-one")
+    assert (code, told.endswith("1 model, `other` not among them: scripted")) == (0, True)
+    code, told = row("anthropic/scripted", "sk-wrong-one")
+    assert (code, told.endswith("invalid api key; check the key in `AGENT_TUI_API_KEY`")) == (1, True)
+
+
+def test_doctor_fails_where_the_server_of_the_model_is_not_there(program: Program) -> None:
+    ran = program.run("doctor", "-m", "compatible/x", "--base-url", "http://127.0.0.1:9/v1")  # discard
+    assert ran.code == 1
+    assert "compatible: cannot connect to `http://127.0.0.1:9/v1`: Connection refused; " in ran.out
 
 
 def test_doctor_tells_a_broken_settings_file_and_goes_on(program: Program) -> None:
@@ -162,6 +191,20 @@ def test_a_session_is_shown_on_a_terminal_without_what_moves_it(program: Program
             assert terminal.end() == 0
         assert "\x1b[2J" not in terminal.seen
         assert "say\x1b[2Jit" in program.run("sessions", *argv).out, "a file has what was said"
+
+
+def test_a_person_is_asked_before_a_session_is_removed(program: Program) -> None:
+    assert program.run("exec", "-m", "demo/scripted", "look").code == 0
+
+    def stored() -> list[str]:
+        return [each["id"] for each in json.loads(program.run("sessions", "--json").out)]
+
+    [session] = stored()
+    for answer, code, left in (("", 1, [session]), ("y", 0, [])):
+        with Terminal(program, "sessions", "rm", session) as terminal:
+            terminal.expect(f"remove session {session} and its output for good? [y/N] ")
+            terminal.type(f"{answer}\n")
+            assert (terminal.end(), stored()) == (code, left)
 
 
 def test_doctor_points_at_variables_without_a_meaning(program: Program) -> None:

@@ -133,6 +133,11 @@ class Server:
         finally:
             writer.close()
 
+    @staticmethod
+    def _takes_key(stage: Stage, request: Request) -> bool:
+        given = request.headers.get("authorization", "").removeprefix("Bearer ")
+        return stage.options.get("key") in (None, given, request.headers.get("x-api-key"))
+
     async def _answer(self, request: Request, reply: Reply, reader: asyncio.StreamReader) -> None:
         parts = request.path.split("?")[0].strip("/").split("/")
         if parts[0] == "control" and len(parts) >= 2:
@@ -142,6 +147,8 @@ class Server:
         tail = "/" + "/".join(parts[2:]).removeprefix("v1/")
         if stage is None or ((request.method, tail) != ("GET", "/models") and tail not in DIALECTS):
             await reply.whole(404, b'{"error":{"message":"no such page","type":"not_found_error"}}')
+        elif tail == "/models" and not self._takes_key(stage, request):
+            await reply.whole(401, wire.error_body("chat", "authentication_error", "invalid api key"))
         elif tail == "/models":
             names = stage.options.get("models", ["scripted"])
             listing = {"object": "list", "data": [{"id": name, "object": "model"} for name in names]}
@@ -181,11 +188,7 @@ class Server:
         if breaches:
             await reply.whole(400, wire.error_body(dialect, "invalid_request_error", "; ".join(breaches)))
             return
-        key = stage.options.get("key")
-        if key and key not in (
-            request.headers.get("authorization", "").removeprefix("Bearer "),
-            request.headers.get("x-api-key"),
-        ):
+        if not self._takes_key(stage, request):
             await reply.whole(401, wire.error_body(dialect, "authentication_error", "invalid api key"))
             return
         step = stage.next_step()

@@ -101,7 +101,7 @@ def works(installed: Installed, cwd: Path, env: Mapping[str, str] | None = None)
     for start in starts(installed):
         assert installed.run(*start, "--version", cwd=cwd, env=env) == "agent-tui 0.1.0\n"
         assert "auto" in installed.run(*start, "debug", "classify", "git status", cwd=cwd, env=env)
-        report = installed.run(*start, "doctor", "-m", "ollama/x", cwd=cwd, env=env)
+        report = installed.run(*start, "doctor", "-m", "demo/scripted", cwd=cwd, env=env)
         assert report.count("/agent_tui/_bundled/") == len(SIBLINGS)
 
 
