@@ -47,10 +47,12 @@ class Snapshots:
         self._wrote = False
 
     def begin(self) -> None:
-        """Start the checkpoint of the turn's start; the first writer waits for it."""
+        """Start the checkpoint of what the person said: at the turn's start, and again with each message
+        that came while it ran. The next writer waits for it."""
         if self._enabled:
             cause = self._cause(Phase.TURN_START, self._scope.session.fold.steps, ())
-            self._first = asyncio.create_task(self._begin(replace(cause, summary=self._message())))
+            cause = replace(cause, summary=self._message())
+            self._first = asyncio.create_task(self._begin(cause, self._first))
 
     async def before(self, calls: Sequence[Prepared], step: int) -> Taken:
         """The checkpoint before a wave that has a writer. Raises StoppedError: an order to stop does
@@ -58,14 +60,16 @@ class Snapshots:
         writers = [call for call in calls if is_writer(call)]
         if not writers or not self._enabled:
             return Taken()
-        await self._wait_for_first(writers)
+        await self.first(writers)
         taken = await self._scope.stop.guard(self._take(self._cause(Phase.BEFORE_CALL, step, writers)))
         self._wrote = True
         return taken
 
-    async def _wait_for_first(self, writers: Sequence[Prepared]) -> None:
-        """Wait for the checkpoint of the turn's start; where that takes a while, the calls say so."""
-        if self._first is None:
+    async def first(self, calls: Sequence[Prepared]) -> None:
+        """Wait with writers for the checkpoint of the turn's start; where that takes a while, they say so.
+        Raises StoppedError."""
+        writers = [call for call in calls if is_writer(call)]
+        if self._first is None or not writers:
             return
         self._scope.ports.checkpointer.hurry()
         await self._scope.stop.guard(asyncio.wait({self._first}, timeout=TELL_AFTER_S))
@@ -105,13 +109,15 @@ class Snapshots:
         return self._scope.ports.checkpointer.health().state != "off"
 
     def _message(self) -> str:
-        """The message that this turn begins with, on one line; a continued turn has none."""
+        """The message that was let in here, on one line; a continued turn has none."""
         fold = self._scope.session.fold
         began = fold.turn_starts.get((fold.tasks, fold.steps), len(fold.log))
         said = next((item.text for item in fold.log[began:] if isinstance(item, UserItem)), "")
         return " ".join(said.split())[:MAX_SUMMARY_CHARS]
 
-    async def _begin(self, cause: Cause) -> Taken:
+    async def _begin(self, cause: Cause, earlier: asyncio.Task[Taken] | None) -> Taken:
+        if earlier is not None:
+            await earlier
         taken = await self._take(cause)
         if taken.checkpoint is not None:
             # a turn may be over before the watch looks

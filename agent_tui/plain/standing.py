@@ -54,6 +54,7 @@ class Standing:
     _terminals: dict[str, TerminalChanged] = field(default_factory=dict)
     _changed: dict[str, None] = field(default_factory=dict)
     _checkpoint: str = ""  # from before the newest turn
+    _turn: int = 0  # its number
 
     def take(self, body: Body) -> None:
         """One event."""
@@ -82,7 +83,9 @@ class Standing:
             case RolledBack():
                 self.last_rollback = None if body.redo_of else body
             case CheckpointTaken() if body.checkpoint.cause.phase is Phase.TURN_START:
-                self._checkpoint = body.checkpoint.id
+                cause = body.checkpoint.cause
+                if self._turn != cause.turn:  # else a message that came while it ran
+                    self._turn, self._checkpoint = cause.turn, body.checkpoint.id
             case TerminalChanged():
                 self._terminals[body.terminal] = body
             case _:

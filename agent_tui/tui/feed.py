@@ -36,7 +36,8 @@ class Feed:
         self._answer: blocks.Answer | None = None
         self._plan: blocks.Plan | None = None
         self._newest: blocks.Block | None = None
-        self._before_message: blocks.Block | None = None
+        self._began_after: blocks.Block | None = None  # the newest when the turn began
+        self._said_after: dict[int, blocks.Block | None] = {}  # step → the newest when something was said
         self._before_step: blocks.Block | None = None
         self._named: dict[str, str] = {}  # checkpoint → what it is before, in words
         self._kinds: dict[str, Pending] = {}
@@ -159,7 +160,7 @@ class Feed:
         right = f"steer, step {body.step}" if pending.kind is InputKind.STEER else ""
         self._close_text()
         self.state.last_rollback = None
-        self._before_message = self._newest
+        self._said_after.setdefault(body.step - 1, self._newest)
         self.add(blocks.UserMessage(text=pending.text, right=right, images=pending.images, at=self._at))
 
     def _returned(self, body: events.InputReturned) -> None:
@@ -187,7 +188,7 @@ class Feed:
         self.state.paused = body.status is TaskStatus.PAUSED
 
     def _turn_started(self, _: events.TurnStarted) -> None:
-        state = self.state
+        state, self._began_after = self.state, self._newest
         state.busy, state.paused, state.step, state.stopping_at = True, False, 0, 0.0
         state.turn_started_at, state.ended = self._at, None
         state.first_checkpoint = ""
@@ -332,7 +333,7 @@ class Feed:
         if cause.phase is Phase.AFTER_CALL:
             self.calls.after = body.checkpoint.id
         if cause.phase is Phase.TURN_START:
-            before, words = self._before_message, "your message"
+            before, words = self._said_after.get(cause.step, self._began_after), "your message"
         elif cause.phase is Phase.BEFORE_CALL:
             before, words = self._before_step, f"step {cause.step}"
         else:

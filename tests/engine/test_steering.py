@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.engine.commands import Continue, EditPending, Interrupt, Pause, Submit
+from agent_tui.engine.commands import Continue, EditPending, Interrupt, Pause, Rollback, Submit
 from agent_tui.engine.events import (
     CallEnded,
     CallStarted,
@@ -13,6 +13,7 @@ from agent_tui.engine.events import (
     InputReturned,
     Refused,
     RetryScheduled,
+    RolledBack,
     TextStreamed,
     TurnEnded,
     TurnStarted,
@@ -22,6 +23,7 @@ from agent_tui.engine.types import EndReason, InputKind
 from agent_tui.models.base import ErrorKind, ModelError, TextDelta
 from checkpoints.types import Cause, Checkpoint, Phase
 from context.items import ResponseItem, ResultItem, UserItem
+from context.units import visibility_of
 from context.view import ExchangeUnit, UserUnit
 from tests.engine.fakes import Engine, Step, calls, engine, failed, last_results, text
 from tools.types import CallSink, Invocation, Outcome, OutcomeStatus
@@ -57,6 +59,27 @@ async def test_a_steer_while_streaming_enters_after_the_batch(tmp_path: Path) ->
     assert isinstance(last, UserUnit) and last.item.text == "look here"
     delivered = run.bodies(InputDelivered)[-1]
     assert delivered.step == 2
+
+
+async def test_a_steer_can_be_gone_back_to(tmp_path: Path) -> None:
+    opened, pause = gate()
+    async with engine(tmp_path, [*pause, *calls(*PAIR)], calls(*PAIR), text("done")) as run:
+        run.send(Submit(text="go"))
+        await run.wait(TextStreamed)
+        for number, words in enumerate(("look here", "and there"), 2):
+            run.send(Submit(text=words))
+            await run.wait(InputAccepted, count=number)
+        opened.set()
+        await run.wait(TurnEnded)
+        starts = [one for one in run.checkpointer.taken if one.cause.phase is Phase.TURN_START]
+        assert [one.cause.summary for one in starts] == ["go", "look here"]
+        run.send(Rollback(checkpoint_id=starts[1].id))
+        back = await run.wait(RolledBack)
+        assert isinstance(back, RolledBack) and back.messages == ("look here", "and there")
+        gone = visibility_of(run.session.fold.log).hidden
+        shown = [type(item) for item in run.session.fold.log if item.id not in gone]
+        assert shown[:4] == [UserItem, ResponseItem, ResultItem, ResultItem]
+        assert UserItem not in shown[4:] and ResponseItem not in shown[4:]
 
 
 async def test_a_steer_at_the_final_token_keeps_the_turn_going(tmp_path: Path) -> None:

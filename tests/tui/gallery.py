@@ -431,10 +431,12 @@ def titled() -> list[e.Body]:
 # --- what the views ask for ------------------------------------------------------------------------
 
 
-def checkpoint(seq: int, summary: str, phase: Phase, *changes: FileChange) -> Checkpoint:
+def checkpoint(
+    seq: int, summary: str, phase: Phase, *changes: FileChange, turn: int = 0, step: int = 0
+) -> Checkpoint:
     tool = "apply_patch" if summary.startswith("patch") else "exec_command"
     tool = tool if phase is Phase.BEFORE_CALL else ""
-    cause = Cause(phase=phase, session="7f3a", summary=summary, tool=tool)
+    cause = Cause(phase=phase, session="7f3a", summary=summary, tool=tool, turn=turn, step=step)
     return Checkpoint(
         id=f"7f3a/{seq}",
         session="7f3a",
@@ -444,6 +446,19 @@ def checkpoint(seq: int, summary: str, phase: Phase, *changes: FileChange) -> Ch
         tree="t",
         changes=changes,
     )
+
+
+def renamed() -> list[e.Body]:
+    """A call that changed something, and what came after it."""
+    return [
+        *scenes.message("now rename the module", step=7),
+        *scenes.turn(),
+        *scenes.step(7),
+        e.CheckpointTaken(checkpoint=checkpoint(17, "", Phase.BEFORE_CALL, step=7)),
+        *scenes.call("c9", "exec_command", "git mv slugify.py slug.py", 7, changes=MOVED),
+        *scenes.message("tell it in README.md too", 2, InputKind.STEER, 8),
+        *scenes.end(),
+    ]
 
 
 PLAN = RollbackPlan(
@@ -474,10 +489,14 @@ ANSWERS: dict[commands.Subject, Any] = {
         encode(checkpoint(19, "rollback to 7f3a/14", Phase.BEFORE_ROLLBACK)),
         encode(checkpoint(18, "pytest -q", Phase.BEFORE_CALL, *MOVED)),
         encode(checkpoint(17, "git mv slugify.py slug.py", Phase.BEFORE_CALL)),
-        encode(checkpoint(16, "now rename the module", Phase.TURN_START, *NOTES)),
-        encode(checkpoint(15, "", Phase.TURN_END, *scenes.CHANGES)),
+        encode(checkpoint(16, "now rename the module", Phase.TURN_START, *NOTES, turn=2)),
+        encode(
+            checkpoint(
+                15, "keep the old behaviour for None too", Phase.TURN_START, *scenes.CHANGES, turn=1, step=2
+            )
+        ),
         encode(checkpoint(14, "patch 2 files", Phase.BEFORE_CALL)),
-        encode(checkpoint(13, "look at slugify.py and make empty input safe", Phase.TURN_START)),
+        encode(checkpoint(13, "look at slugify.py and make empty input safe", Phase.TURN_START, turn=1)),
     ],
     Q.KEPT: encode(Kept(size_bytes=3_200_000, days=14)),
     Q.ROLLBACK_PLAN: encode(PLAN),
@@ -637,8 +656,8 @@ SCENES: dict[str, Scene] = {
     "terminal-attached": Scene(keys=("f3", "enter")),
     "checkpoints": Scene(keys=("/checkpoints", "=1 conflict")),
     "checkpoints-none": Scene(keys=("/checkpoints",), data=NOTHING),
-    "rewind": Scene(keys=("escape", "escape", "=1 conflict")),
-    "rollback-preview": Scene(keys=("escape", "escape", "enter", "arm")),
+    "rewind": Scene(play=renamed, keys=("escape", "escape", "=1 conflict")),
+    "rollback-preview": Scene(play=renamed, keys=("escape", "escape", "enter", "arm")),
     "diff": Scene(play=scenes.finished, keys=("/diff",), is_main=True),
     "diff-unified": Scene(play=scenes.finished, keys=("/diff", "s", "w")),
     "diff-nothing": Scene(keys=("/diff",), data=NOTHING),

@@ -47,6 +47,12 @@ def test_what_changed_together_with_a_call_stays_with_the_call() -> None:
     assert [(row.external, row.changed) for row in rows] == [(False, (MINE, THEIRS))]
 
 
+def test_what_was_said_while_the_model_worked_is_told_from_what_began_a_turn() -> None:
+    found = taken((Phase.TURN_START, ()), (Phase.BEFORE_CALL, (MINE,)), (Phase.TURN_START, ()))
+    rows = points(found, external=True)
+    assert [(row.checkpoint.seq, row.begins) for row in rows] == [(1, True), (2, False), (3, False)]
+
+
 async def test_each_checkpoint_is_compared_with_the_next_one(tmp_path: Path) -> None:
     async with driven(tmp_path, on=gallery.Scene().on) as it:
         await it.type("/checkpoints\r")

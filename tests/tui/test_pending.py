@@ -62,14 +62,14 @@ async def test_a_rollback_of_the_conversation_counts_the_messages_and_brings_the
     tmp_path: Path,
 ) -> None:
     picture = Image(media_type="image/png", data="aGk=", name="a.png")
-    target = gallery.checkpoint(17, "say", Phase.TURN_START)
+    target = gallery.checkpoint(17, "say", Phase.TURN_START, step=2)
     first = events.InputAccepted(input_id="i1", kind=InputKind.PROMPT, text="first", images=(picture,))
     waits = events.InputAccepted(input_id="i3", kind=InputKind.QUEUE, text="third")
     play = [
         *scenes.message("kept", number=9),
         *scenes.turn(),
         first,
-        events.InputDelivered(input_id="i1", item_id="u1", step=1),
+        events.InputDelivered(input_id="i1", item_id="u1", step=3),
         events.CheckpointTaken(checkpoint=target),
         *scenes.message("second", number=2, kind=InputKind.STEER),
         *scenes.end(),

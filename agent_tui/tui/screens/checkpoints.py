@@ -38,6 +38,7 @@ class Point:
     at: float  # time of the row, UTC seconds
     following: str = ""  # id of the next checkpoint of its session
     external: bool = False  # all that came after it is not of a call
+    begins: bool = True  # of a message: with it a turn began
 
     @property
     def phase(self) -> Phase:
@@ -49,6 +50,10 @@ def points(taken: Sequence[Checkpoint], *, external: bool) -> list[Point]:
     """The rows for checkpoints, oldest first; with `external` also what was changed between calls, and
     without the calls that changed nothing."""
     rows: list[Point] = []
+    begun: dict[tuple[str, int], str] = {}  # session and turn → its first checkpoint
+    for item in taken:
+        if item.cause.phase is Phase.TURN_START:
+            begun.setdefault((item.session, item.cause.turn), item.id)
     newer: dict[str, Checkpoint] = {}  # session → its next checkpoint
     for item in reversed(taken):
         following, newer[item.session] = newer.get(item.session), item
@@ -59,7 +64,9 @@ def points(taken: Sequence[Checkpoint], *, external: bool) -> list[Point]:
             rows.append(Point(item, changed, following.created_at, following.id, external=True))
         if item.cause.phase in _SHOWN and not (idle and item.cause.phase is Phase.BEFORE_CALL):
             own = () if others and external else changed
-            rows.append(Point(item, own, item.created_at, following.id if following else ""))
+            begins = begun.get((item.session, item.cause.turn), item.id) == item.id
+            name = following.id if following else ""
+            rows.append(Point(item, own, item.created_at, name, begins=begins))
     return rows[::-1]
 
 
@@ -100,6 +107,16 @@ def changed_after(point: Point) -> Line:
     if len(files) > 2:
         spans.append(Span(f" +{len(files) - 2}", "muted"))
     return tuple(spans)
+
+
+def _said(point: Point, room: int, look: Look) -> Line:
+    """The message of a row; one that came while the model worked is told from one that began a turn."""
+    summary = one_line(point.checkpoint.cause.summary)
+    if not summary:
+        return (Span("your message" if point.begins else "went on after a pause", "strong"),)
+    note = "" if point.begins else " (steer)"
+    said = clip(untrusted(summary, "strong", strict=True), room - len(note), look.glyphs.more)
+    return (*said, Span(note, "muted"))
 
 
 class CheckpointsView(ListView[Point]):
@@ -151,8 +168,8 @@ class CheckpointsView(ListView[Point]):
     def row(self, item: Point, look: Look) -> Line:
         found = self._right(item)
         right = clip(found, look.width // 2 - 4, look.glyphs.more)
-        left = self._listed(item) if self._everywhere else self._told(item, look)
         room = look.width - 5 - width_of(right)
+        left = self._listed(item) if self._everywhere else self._told(item, look, room)
         return with_right(clip(left, room, look.glyphs.more), right, look.width - 2)
 
     def _right(self, item: Point) -> Line:
@@ -172,14 +189,13 @@ class CheckpointsView(ListView[Point]):
         other = "" if item.checkpoint.session == self.agent.session.session_id else ", other session"
         return [*spans, *untrusted(f"before {before_words(item)}{other}", strict=True)]
 
-    def _told(self, item: Point, look: Look) -> list[Span]:
+    def _told(self, item: Point, look: Look, room: int) -> list[Span]:
         """As the transcript says it: messages stand out, calls are below them."""
         cause, when = item.checkpoint.cause, Span(f"{clock_of(item.at)} ", "muted")
         if item.external:
             return [when, Span("    external, you or another program", "external")]
         if cause.phase is Phase.TURN_START:
-            said = one_line(cause.summary) or "your message"
-            return [when, Span(look.glyphs.user + " ", "accent"), *untrusted(said, "strong", strict=True)]
+            return [when, Span(look.glyphs.user + " ", "accent"), *_said(item, room - 8, look)]
         if cause.phase is Phase.BEFORE_ROLLBACK:
             return [when, *untrusted(f"    rolled back{self._target_of(cause.summary)}", strict=True)]
         verb = VERBS.get(cause.tool, "called")
