@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from sandbox.awaiting import Input
+
 _SAFE_FROM = 64  # sources are moved above every number the child uses, so no dup2 overwrites another
 
 STATUS_FD = 3  # `up`, `pid N` and `exit N` lines, from whoever runs the command
@@ -29,6 +31,7 @@ class Channels:
     outputs: tuple[int, ...] = ()
     stdin: int | None = None
     terminal: int | None = None  # the master side, one of `outputs`
+    awaited: Input | None = None  # what the command reads that is written to `stdin`
     status: int = -1
     leash: int = -1
     report: int = -1
@@ -147,7 +150,7 @@ def _open_terminal(channels: Channels, size: tuple[int, int]) -> None:
     os.set_inheritable(master, False)
     resize(master, size)
     os.set_blocking(master, False)
-    channels.outputs, channels.terminal = (master,), master
+    channels.outputs, channels.terminal, channels.awaited = (master,), master, Input.of(slave)
     channels.stdin = fcntl.fcntl(master, fcntl.F_DUPFD_CLOEXEC, 0)
     for number in (0, 1, 2):
         channels.give(number, os.dup(slave))
@@ -157,6 +160,7 @@ def _open_terminal(channels: Channels, size: tuple[int, int]) -> None:
 def _open_pipes(channels: Channels, *, stdin: bool) -> None:
     if stdin:
         channels.stdin = _pipe_to_child(channels, 0)
+        channels.awaited = Input.of(channels.for_child[0])
         os.set_blocking(channels.stdin, False)
     else:
         channels.give(0, os.open(os.devnull, os.O_RDONLY))

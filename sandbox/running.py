@@ -114,6 +114,14 @@ class Running:
         below = processes.descendants(self.root_pid)
         return below[1:] if self._sandboxed else below
 
+    def awaits_input(self) -> bool:
+        """Whether the command, or anything it started, waits for what is written to `stdin`; no where the
+        kernel does not tell."""
+        awaited = self._channels.awaited
+        if awaited is None or self._channels.stdin is None or self._ended.done():
+            return False
+        return any(map(awaited.is_awaited_by, processes.descendants(self.root_pid)))
+
     def resize(self, columns: int, rows: int) -> None:
         """Set the size of the terminal; without one nothing happens."""
         if self._channels.terminal is not None:

@@ -5,6 +5,7 @@ import re
 import shutil
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -34,6 +35,7 @@ from tools.types import (
 )
 
 if TYPE_CHECKING:
+    from sandbox.launch import Start
     from sandbox.running import Running
     from tools.terminal import Terminal
 
@@ -107,6 +109,7 @@ class ExecCommand:
 
     def __init__(self, room: CommandRoom) -> None:
         self._room = room
+        self._begun: dict[str, Start] = {}  # by call id, of calls that were made ready
         text = description("exec_command").replace("{reach}", _SHARED if room.shared_network else _APART)
         self.spec = ToolSpec(name="exec_command", description=text, parameters=_PARAMETERS)
 
@@ -160,6 +163,23 @@ class ExecCommand:
     def _cwd(self, arguments: Arguments, policy: Policy) -> Path:
         return place_of(arguments.get("workdir") or ".", policy)
 
+    async def make_ready(self, invocation: Invocation) -> None:
+        """Begin to build the sandbox of a call, which `run` uses and `drop` takes back."""
+        policy = invocation.policy
+        start = self._start_of(invocation.arguments, policy, self._cwd(invocation.arguments, policy))
+        try:
+            await start.begin()
+        except (SandboxError, OSError):  # `run` meets it again and says it
+            return
+        self._begun[invocation.call_id] = start
+
+    async def drop(self, call_id: str) -> None:
+        """Take back what was made ready for a call that was not run."""
+        start = self._begun.pop(call_id, None)
+        if start is not None:
+            with suppress(SandboxError, OSError):  # the next command takes away what stays in the workspace
+                await start.drop()
+
     async def run(self, invocation: Invocation, sink: CallSink) -> Outcome:
         """Run it; cancelling runs the INT, TERM, KILL ladder, cancelling twice kills at once."""
         terminals = self._room.terminals
@@ -186,11 +206,12 @@ class ExecCommand:
             return Outcome(status=OutcomeStatus.FAILED, text=f"Not run: {fault}")
         tty = arguments.get("tty", False)
         begun, started_at = time.monotonic(), time.time()
-        running = await self._spawn(arguments, policy, cwd)
+        running = await (self._begun.pop(invocation.call_id, None) or self._start_of(arguments, policy, cwd))
         budget = budget_bytes(invocation.max_output_tokens, arguments.get("max_output_tokens"))
         spool = Spool(invocation.spool, f"out/{invocation.call_id}", self._room.budget)
         collector = Collector(spool, budget_bytes=budget, size=TERMINAL_SIZE if tty else None)
         terminal = Terminal(running, collector, sink.output, tty=tty)
+        terminal.on_waiting = sink.awaits_input
         interrupted = False
         try:
             await sink.spawned(_identity(running))
@@ -218,12 +239,12 @@ class ExecCommand:
             place=Place(policy=policy, cwd=cwd),
         )
 
-    async def _spawn(self, arguments: Arguments, policy: Policy, cwd: Path) -> "Running":
+    def _start_of(self, arguments: Arguments, policy: Policy, cwd: Path) -> "Start":
         from sandbox.launch import spawn
 
         # the command travels as an argument: a terminal would echo, cut and interpret it
         shell = ["/bin/bash", "-lc" if arguments.get("login") else "-c", arguments["cmd"]]
-        return await spawn(
+        return spawn(
             shell,
             policy=policy,
             cwd=cwd,

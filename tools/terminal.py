@@ -17,6 +17,7 @@ MIN_READ_BYTES = 4_096
 GATHER_S = 0.005  # small reads are cleaned together: a terminal gives at most 4 KiB at once
 DRAIN_S = 0.1  # for output after the end of the command
 SILENCE_S = 0.25  # after new output: a prompt, or a pause worth reporting
+LOOK_S = 0.5  # between looks whether it waits for input
 LIVE_INTERVAL_S = 0.05  # at most 20 displays a second
 WORK_S = 0.002  # on a flood at a stretch: a key press takes many turns of the event loop until it shows
 _FULL = {errno.EAGAIN, errno.EWOULDBLOCK}
@@ -44,6 +45,8 @@ class Terminal:
         self.collector = collector
         self.show = show  # live output for a person
         self.on_gone: Callable[[], None] = lambda: None
+        self.on_waiting: Callable[[bool], None] = lambda _: None  # whether it waits for input, as it changes
+        self.awaits_input = False
         self.ending = Ending.BY_ITSELF
         self.over = asyncio.Event()
         self.gone = asyncio.Event()
@@ -61,9 +64,11 @@ class Terminal:
         self._feeding: asyncio.TimerHandle | None = None
         self._tick: asyncio.TimerHandle | None = None
         self._deadline: asyncio.TimerHandle | None = None
+        self._looking: asyncio.TimerHandle | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._typed = "\n"  # the end of what was written to it
         self._listen()
+        self._look()
         self._watch = self._loop.create_task(self._until_gone())
 
     @property
@@ -135,10 +140,11 @@ class Terminal:
 
     def _close(self) -> None:
         self._feed()
-        for timer in (self._deadline, self._tick):
+        for timer in (self._deadline, self._tick, self._looking):
             if timer is not None:
                 timer.cancel()
         self._display()
+        self.awaits_input = False
         self.running.close()
         self.collector.spool.close()
         self.gone.set()
@@ -213,6 +219,17 @@ class Terminal:
         text = self.collector.display()
         if text:
             self.show(text)
+
+    def _look(self) -> None:
+        """Whether it waits for input: stopped in a read of it, and silent before that for a moment. This is
+        the one place that asks."""
+        is_silent = self._loop.time() - self._last_output_at >= SILENCE_S
+        waits = (is_silent or self.awaits_input) and self.running.awaits_input()
+        if waits != self.awaits_input:
+            self.awaits_input = waits
+            self.on_waiting(waits)
+        if self.running.stdin is not None:
+            self._looking = self._loop.call_later(LOOK_S, self._look)
 
     # --- input -----------------------------------------------------------------------------------
 

@@ -107,6 +107,7 @@ class Terminals:
         self._entries[entry.id] = entry
         self._record(id=entry.id, call_id=call_id, command=command, ref=entry.ref, started_at=started_at)
         terminal.show = lambda text: self._output(entry, text)
+        terminal.on_waiting = lambda waits: self._waits(entry, waits)
         terminal.on_gone = lambda: self._gone(entry)
         self._prune()
         return entry
@@ -122,6 +123,10 @@ class Terminals:
         entry.last_text = (entry.last_text + text)[-_TAIL_CHARS:]
         if len(self._news) < _MAX_NEWS:
             self._news.append(TerminalNews(terminal=entry.id, call_id=entry.call_id, text=text))
+        self._stir.set()
+
+    def _waits(self, entry: Entry, waits: bool) -> None:
+        self._news.append(TerminalNews(terminal=entry.id, call_id=entry.call_id, awaits_input=waits))
         self._stir.set()
 
     def _gone(self, entry: Entry) -> None:
@@ -188,6 +193,7 @@ def _row(entry: Entry) -> Mapping[str, Any]:
         "stopping_at": entry.stopping_at if entry.is_live else 0.0,
         "call_id": entry.call_id,
         "tail": entry.last_text,
+        "awaits_input": entry.terminal is not None and entry.terminal.awaits_input,
         "exit_code": end.code if end else None,
         "signal": end.signal if end else None,
         "ref": entry.ref,

@@ -166,10 +166,11 @@ class TerminalNews:
     ended: bool = False
     exit_code: int | None = None
     signal: str | None = None
+    awaits_input: bool | None = None  # as `CallSink.awaits_input`; None: no news of it
 
 
 class CallSink(Protocol):
-    """What a running tool tells while it runs. Neither method may raise for a full or dead reader."""
+    """What a running tool tells while it runs. No method may raise for a full or dead reader."""
 
     async def spawned(self, process: Spawned) -> None:
         """Make the identity of the process durable; returns when it is on disk."""
@@ -177,6 +178,9 @@ class CallSink(Protocol):
     def output(self, text: str) -> None:
         """Cleaned live output for display, coalesced by the caller to at most 20 a second. A `\\r`
         says that what follows it replaces the unfinished line before it."""
+
+    def awaits_input(self, waits: bool) -> None:
+        """The command waits for what is typed to it, or no longer does."""
 
 
 @frozen

@@ -69,6 +69,15 @@ class CallOutput:
 
 
 @frozen
+class InputAwaited:
+    """Transient. A running call or terminal waits for what is typed to it, or no longer does."""
+
+    call_id: str
+    waits: bool
+    terminal: str = ""
+
+
+@frozen
 class CallEnded:
     """The final outcome of a call, once; the model sees it only after this is on disk."""
 

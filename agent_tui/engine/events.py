@@ -19,6 +19,7 @@ from agent_tui.engine.call_events import (
     CallStarted,
     CheckpointTaken,
     GrantRemoved,
+    InputAwaited,
     LimitFacts,
     LostResultAsked,
     QuestionAnswered,
@@ -56,6 +57,7 @@ __all__ = [
     "Event",
     "GrantRemoved",
     "InputAccepted",
+    "InputAwaited",
     "InputDelivered",
     "InputEdited",
     "InputReturned",
@@ -418,6 +420,7 @@ Body = (
     | CallStarted
     | CallSpawned
     | CallOutput
+    | InputAwaited
     | CallEnded
     | CheckpointTaken
     | TerminalChanged
@@ -444,6 +447,7 @@ TRANSIENT: tuple[type, ...] = (
     CallDrafted,
     RetryScheduled,
     CallOutput,
+    InputAwaited,
     CompactionStarted,
     Refused,
     Inspected,

@@ -6,7 +6,14 @@ import json
 from collections.abc import Mapping
 
 from agent_tui.engine.asking import ask_question
-from agent_tui.engine.events import CallOutput, CallSpawned, PlanChanged, QuestionAnswered, QuestionAsked
+from agent_tui.engine.events import (
+    CallOutput,
+    CallSpawned,
+    InputAwaited,
+    PlanChanged,
+    QuestionAnswered,
+    QuestionAsked,
+)
 from agent_tui.engine.framing import window_of
 from agent_tui.engine.prepare import Prepared
 from agent_tui.engine.scope import Scope
@@ -35,6 +42,10 @@ class Sink:
         """Show live output."""
         self._scope.session.show(CallOutput(call_id=self._call_id, text=text), cause=self._call_id)
 
+    def awaits_input(self, waits: bool) -> None:
+        """Show that it waits."""
+        self._scope.session.show(InputAwaited(call_id=self._call_id, waits=waits), cause=self._call_id)
+
 
 async def execute(scope: Scope, call: Prepared, policy: Policy, timeout_s: float | None) -> Outcome:
     """Run a call that is stored as started. An interrupt, or "steer now", cancels it once: the
@@ -43,15 +54,7 @@ async def execute(scope: Scope, call: Prepared, policy: Policy, timeout_s: float
         return await _ask(scope, call)
     if call.tool == PLAN_TOOL:
         return await _plan(scope, call.arguments)
-    invocation = Invocation(
-        call_id=call.call_id,
-        tool=call.tool,
-        arguments=call.arguments,
-        policy=policy,
-        spool=scope.artifacts / f"{call.call_id}.out",
-        max_output_tokens=window_of(scope).result,
-        timeout_s=timeout_s,
-    )
+    invocation = invocation_of(scope, call, policy, timeout_s)
     task = asyncio.ensure_future(scope.ports.toolbox.run(invocation, Sink(scope, call.call_id)))
     for order in ((scope.stop.now, scope.stop.skipping), (scope.stop.force,)):
         waiters = [asyncio.ensure_future(event.wait()) for event in order]
@@ -67,6 +70,19 @@ async def execute(scope: Scope, call: Prepared, policy: Policy, timeout_s: float
             status=OutcomeStatus.INTERRUPTED, text="The call was interrupted; effects may be partial"
         )
     return task.result()
+
+
+def invocation_of(scope: Scope, call: Prepared, policy: Policy, timeout_s: float | None = None) -> Invocation:
+    """The call as the toolbox takes it."""
+    return Invocation(
+        call_id=call.call_id,
+        tool=call.tool,
+        arguments=call.arguments,
+        policy=policy,
+        spool=scope.artifacts / f"{call.call_id}.out",
+        max_output_tokens=window_of(scope).result,
+        timeout_s=timeout_s,
+    )
 
 
 async def _ask(scope: Scope, call: Prepared) -> Outcome:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from agent_tui.engine.events import CallOutput, StatusChanged, TerminalChanged
+from agent_tui.engine.events import CallOutput, InputAwaited, StatusChanged, TerminalChanged
 from agent_tui.engine.ports import Ports
 from agent_tui.engine.session import Session
 from checkpoints.types import Health
@@ -30,13 +30,17 @@ class Watch:
         self._live = 0
 
     async def follow_terminals(self) -> None:
-        """Show what terminals print between calls, and their ends at once; until cancelled."""
+        """Show what terminals print between calls, that they wait for input, and their ends at once; until
+        cancelled."""
         async for news in self._ports.toolbox.terminal_news():
             if news.text:
                 self._session.show(
                     CallOutput(call_id=news.call_id, text=news.text, terminal=news.terminal),
                     cause=news.call_id,
                 )
+            if news.awaits_input is not None:
+                waiting = InputAwaited(call_id=news.call_id, waits=news.awaits_input, terminal=news.terminal)
+                self._session.show(waiting, cause=news.call_id)
             if news.ended:
                 await self.look()
 

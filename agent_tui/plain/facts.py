@@ -136,7 +136,8 @@ def terminals(data: Any) -> list[str]:
 
 def _terminal_state(found: Mapping[str, Any]) -> str:
     if found["state"] != "ended":
-        return "stopping" if found.get("stopping_at") else str(found["state"])
+        waits = ", waiting for input" if found.get("awaits_input") else ""
+        return "stopping" if found.get("stopping_at") else f"{found['state']}{waits}"
     return (
         f"ended, signal {found['signal']}" if found.get("signal") else f"ended, exit {found.get('exit_code')}"
     )

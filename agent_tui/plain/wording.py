@@ -16,6 +16,7 @@ from agent_tui.engine.events import (
     CallStarted,
     CompactionEnded,
     InputAccepted,
+    InputAwaited,
     InputDelivered,
     InputReturned,
     NoticeRaised,
@@ -112,6 +113,7 @@ class Narrator:
     shown: dict[str, tuple[str, str]] = field(default_factory=dict)  # running call → tool, object
     started: set[str] = field(default_factory=set)  # calls that run
     output_lines: dict[str, int] = field(default_factory=dict)
+    awaiting: set[str] = field(default_factory=set)  # calls that wait for input
     status: dict[str, str] = field(default_factory=dict)
     failure: str = ""  # of the last retry, which is said once
 
@@ -132,6 +134,8 @@ class Narrator:
             case CallOutput():
                 lines = self.output_lines.get(body.call_id, 0)
                 self.output_lines[body.call_id] = lines + body.text.count("\n")
+            case InputAwaited():
+                return self._awaited(body)
             case CallEnded():
                 self.started.discard(body.call_id)
                 return self._call_ended(body)
@@ -157,9 +161,21 @@ class Narrator:
         """One line for each command that still runs."""
         return [
             f"{one_line(target)}, {count(self.output_lines.get(call, 0), 'line')} so far"
+            f"{', waiting for input' if call in self.awaiting else ''}"
             for call, (tool, target) in self.shown.items()
             if tool == "exec_command"
         ]
+
+    def _awaited(self, body: InputAwaited) -> list[str]:
+        """Said once it waits; that it no longer does shows by what it prints."""
+        if not body.waits:
+            self.awaiting.discard(body.call_id)
+            return []
+        if body.terminal:
+            return [_answers(body.terminal)]
+        self.awaiting.add(body.call_id)
+        _, target = self.shown.get(body.call_id, ("", ""))
+        return [f"Waiting for input: {one_line(target, strict=True)}"]
 
     def _retry(self, body: RetryScheduled) -> list[str]:
         wait = f"retry {body.attempt} of {body.attempts} in {seconds(body.delay_s)}."
@@ -176,11 +192,15 @@ class Narrator:
     def _call_ended(self, body: CallEnded) -> list[str]:
         _, target = self.shown.pop(body.call_id, ("", body.tool))
         self.output_lines.pop(body.call_id, None)
+        is_asking = body.call_id in self.awaiting
+        self.awaiting.discard(body.call_id)
         if body.tool == "update_plan" and body.outcome.status is OutcomeStatus.SUCCEEDED:
             return []  # the plan itself was said
         if body.outcome.status is OutcomeStatus.INVALID:
             return [f"Invalid: {one_line(body.tool, strict=True)}, {one_line(body.outcome.text.strip())}"]
         lines = [_headline(body, visible(target, strict=True))]
+        if is_asking and body.outcome.terminal:
+            lines.append(_answers(body.outcome.terminal))
         if body.outcome.status in (OutcomeStatus.FAILED, OutcomeStatus.TIMED_OUT):
             tail = visible(body.outcome.text).rstrip().splitlines()[-LAST_LINES:]
             lines[0] += " Last lines:"
@@ -227,6 +247,10 @@ class Narrator:
         lines = [f"{name}: {text}." for name, text in found.items() if self.status.get(name, text) != text]
         self.status.update(found)
         return lines
+
+
+def _answers(terminal: str) -> str:
+    return f"Terminal {terminal}: waiting for input. /type {terminal} TEXT answers it."
 
 
 def edited_command(edited: str) -> str:

@@ -137,6 +137,13 @@ class Calls:
             found[1].last_output_at = at
             self._touch(found[0])
 
+    def awaited(self, body: events.InputAwaited) -> None:
+        """A call, or the terminal it became, waits for input, or no longer does."""
+        found = self._terminals.get(body.terminal) or self._cards.get(body.call_id)
+        if found is not None:
+            found[1].awaits_input = body.waits
+            self._touch(found[0])
+
     def decided(self, body: events.ApprovalDecided) -> None:
         """Who decided, and what was said."""
         found = self._cards.get(body.call_id)

@@ -317,6 +317,9 @@ class Feed:
     def _output(self, body: events.CallOutput) -> None:
         self.calls.output(body, self._at)
 
+    def _awaited(self, body: events.InputAwaited) -> None:
+        self.calls.awaited(body)
+
     def _call_ended(self, body: events.CallEnded) -> None:
         self.state.running.discard(body.call_id)
         self.state.not_run += body.outcome.status in (OutcomeStatus.DENIED, OutcomeStatus.SKIPPED)
@@ -474,6 +477,7 @@ _HANDLERS: dict[type, Callable[[Feed, Any], None]] = {
     events.CallChanged: Feed._call_changed,
     events.CallStarted: Feed._call_started,
     events.CallOutput: Feed._output,
+    events.InputAwaited: Feed._awaited,
     events.CallEnded: Feed._call_ended,
     events.CheckpointTaken: Feed._checkpoint,
     events.TerminalChanged: Feed._terminal,

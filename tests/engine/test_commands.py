@@ -24,6 +24,7 @@ from agent_tui.engine.events import (
     CallOutput,
     CallProposed,
     CallStarted,
+    InputAwaited,
     Inspected,
     NoticeRaised,
     Refused,
@@ -301,6 +302,8 @@ async def test_terminals_are_followed_to_their_end(tmp_path: Path) -> None:
         run.toolbox.news.put_nowait(TerminalNews(terminal="t1", call_id="c1.1", text="ready"))
         shown = await run.wait(CallOutput)
         assert isinstance(shown, CallOutput) and (shown.terminal, shown.text) == ("t1", "ready")
+        run.toolbox.news.put_nowait(TerminalNews(terminal="t1", call_id="c1.1", awaits_input=True))
+        assert await run.wait(InputAwaited) == InputAwaited(call_id="c1.1", waits=True, terminal="t1")
         await finish(run, "again", 2)
         run.toolbox.live = [{"id": "t1", "state": "ended", "exit_code": 3}]
         run.toolbox.news.put_nowait(TerminalNews(terminal="t1", call_id="c1.1", ended=True))

@@ -8,6 +8,7 @@ from agent_tui.engine.events import (
     CallProposed,
     CallStarted,
     InputAccepted,
+    InputAwaited,
     NoticeRaised,
     RetryScheduled,
     RolledBack,
@@ -48,6 +49,19 @@ def test_a_failed_command_says_how_and_shows_its_last_lines() -> None:
         "  FAILED test_a",
         "  1 failed, 63 passed in 8.91s",
     ]
+
+
+def test_a_command_that_waits_for_input_says_how_it_is_answered_once_it_can_be() -> None:
+    waits = InputAwaited(call_id="c1", waits=True)
+    outcome = Outcome(status=OutcomeStatus.YIELDED, text="", terminal="t2")
+    answered = "Terminal t2: waiting for input. /type t2 TEXT answers it."
+    assert told(proposed("exec_command", "./ask"), waits, call_ended("exec_command", outcome)) == [
+        "Waiting for input: ./ask",
+        "Terminal: ./ask, lives on as t2, 9.2 seconds.",
+        answered,
+    ]
+    again = [InputAwaited(call_id="c1", waits=now, terminal="t2") for now in (False, True)]
+    assert told(*again) == [answered]
 
 
 def test_a_patch_names_every_file_and_what_became_of_it() -> None:

@@ -18,12 +18,16 @@ class FakeSink:
 
     processes: list[Spawned] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
+    waits: list[bool] = field(default_factory=list)
 
     async def spawned(self, process: Spawned) -> None:
         self.processes.append(process)
 
     def output(self, text: str) -> None:
         self.shown.append(text)
+
+    def awaits_input(self, waits: bool) -> None:
+        self.waits.append(waits)
 
 
 class Room:

@@ -10,6 +10,7 @@ import pytest
 from sandbox.probe import ProbeResult
 from tests.tools.room import Room, body, sees, until
 from tests.waiting import WAIT_S
+from tests.waiting import until as until_true
 from tools.registry import build_toolbox
 from tools.terminals import MAX_LIVE
 from tools.types import STOP, CallClass, OutcomeStatus, TerminalNews
@@ -194,6 +195,23 @@ async def test_news_of_terminals_are_told_as_they_come(room: Room) -> None:
         await asyncio.wait_for(collect(), WAIT_S)
     assert "".join(piece.text for piece in news) == "late\n"
     assert (news[-1].terminal, news[-1].ended, news[-1].exit_code) == ("t1", True, 3)
+
+
+async def test_that_a_command_waits_for_input_is_told_as_it_changes(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tools.terminal.LOOK_S", 0.05)
+    asking = asyncio.create_task(room.exec("read x; echo got $x; sleep 600", tty=True, yield_ms=30_000))
+    await asyncio.to_thread(until_true, lambda: room.sink.waits == [True])
+    asking.cancel()
+    await asking
+    await room.exec("sleep 0.4; read x; sleep 600", stdin=True, yield_ms=250)
+    news = aiter(room.toolbox.terminal_news())
+    assert (await anext(news)).awaits_input
+    assert room.toolbox.terminals()[0]["awaits_input"]
+    await room.toolbox.terminal_input("t1", "me\n", "", None)
+    assert (await anext(news)).awaits_input is False
+    assert not room.toolbox.terminals()[0]["awaits_input"]
 
 
 async def test_a_person_types_into_a_terminal(room: Room) -> None:

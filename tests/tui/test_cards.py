@@ -13,7 +13,7 @@ from agent_tui.tui.transcript.lines import plain
 from agent_tui.tui.transcript.look import Look
 from checkpoints.types import Cause, Checkpoint, Phase
 from tests.tui import scenes
-from tools.types import OutcomeStatus
+from tools.types import Outcome, OutcomeStatus
 
 
 def drawn(*bodies: events.Body, expanded: bool = False) -> list[str]:
@@ -40,6 +40,18 @@ def test_the_checkpoints_around_a_call_are_shown_with_more_of_it() -> None:
     call = [*scenes.proposed("c1", "exec_command", "make"), *scenes.running("c1")]
     ended = scenes.ended("c1", "exec_command", checkpoint_id="7f3a/12")[0]
     assert drawn(*call, after(13), ended, expanded=True)[-1] == "  checkpoint 7f3a/12 before, 7f3a/13 after"
+
+
+def test_a_call_that_waits_for_input_says_so_until_it_goes_on() -> None:
+    call = [*scenes.proposed("c1", "exec_command", "./ask"), *scenes.running("c1")]
+    waits = events.InputAwaited(call_id="c1", waits=True)
+    assert "  waiting for input" in drawn(*call, waits)
+    assert "  waiting for input" not in drawn(*call, waits, replace(waits, waits=False))
+    assert "  waiting for input" not in drawn(*call, waits, *scenes.ended("c1", "exec_command"))
+    outcome = Outcome(status=OutcomeStatus.YIELDED, text="", terminal="t1")
+    [ended] = scenes.ended("c1", "exec_command")
+    lives_on = [replace(ended, outcome=outcome), events.InputAwaited(call_id="c1", waits=True, terminal="t1")]
+    assert "  waiting for input" in drawn(*call, *lives_on)
 
 
 def test_a_command_of_the_git_lane_says_so() -> None:

@@ -7,7 +7,10 @@ from tests.tui.driving import driven
 from tests.tui.fake_engine import Play
 
 LOST = {"id": "t1", "command": "npm ci", "state": "lost", "started_at": 1.0, "call_id": "c1", "tail": ""}
-LIVE = {"id": "t2", "command": "npm run dev", "state": "live", "started_at": 1.0, "call_id": "c2", "tail": ""}
+LIVE = {
+    "id": "t2", "command": "npm run dev", "state": "live", "started_at": 1.0, "call_id": "c2", "tail": "ok?",
+    "awaits_input": True,
+}  # fmt: skip
 
 
 def answer(body: commands.CommandBody) -> Play:
@@ -20,6 +23,7 @@ async def test_live_terminals_come_first_and_one_that_is_gone_takes_nothing(tmp_
         await it.press("f3")
         rows = [row.split() for row in it.screen.splitlines() if "npm" in row]
         assert [row[:4] for row in rows] == [[">", "&", "t2", "live"], ["&", "t1", "lost", "npm"]]
+        assert rows[0][-3:] == ["waiting", "for", "input"]
         for key in ("x", "i", "enter"):
             await it.press("down", key)
             assert "t1 is not live" in it.screen

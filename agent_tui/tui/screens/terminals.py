@@ -79,7 +79,7 @@ class TerminalsView(ListView[Entry]):
         return with_right(left, clip(right, look.width // 3 - 3), look.width - 2)
 
     def _news(self, item: Entry) -> str:
-        """How it ended, how far its end is, or its newest line."""
+        """How it ended, how far its end is, that it waits, or its newest line."""
         if item.get("state") == "ended":
             signal = item.get("signal")
             return f"signal {signal}" if signal else f"exit {item.get('exit_code')}"
@@ -87,6 +87,8 @@ class TerminalsView(ListView[Entry]):
             asked = self.agent.clock.wall() - float(item["stopping_at"])
             left = f" · next: kill {words.clock(KILL_AFTER_S - asked)}" if asked < KILL_AFTER_S else ""
             return f"stopping · asked {words.clock(asked)}{left}"
+        if item.get("awaits_input"):
+            return "waiting for input"
         return one_line(str(item.get("tail", "")).rstrip().rpartition("\n")[2])
 
     def detail(self, look: Look) -> list[Line]:

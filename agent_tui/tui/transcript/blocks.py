@@ -114,6 +114,7 @@ class Call:
     sandbox: str = ""
     output: Output = field(default_factory=Output)
     last_output_at: float = 0.0
+    awaits_input: bool = False
     outcome: Outcome | None = None
     changes: tuple[FileChange, ...] = ()
     external: tuple[FileChange, ...] = ()

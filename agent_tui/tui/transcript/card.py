@@ -226,7 +226,9 @@ def _lines(call: Call) -> tuple[list[str], int]:
 def _after(call: Call, expanded: bool, look: Look) -> list[Line]:
     glyphs = look.glyphs
     rows: list[Line] = []
-    if call.state == "running" and call.last_output_at and look.now - call.last_output_at > SILENT_S:
+    if call.awaits_input and call.state in ("running", "yielded"):
+        rows.append((Span("  "), Span("waiting for input", "attention")))
+    elif call.state == "running" and call.last_output_at and look.now - call.last_output_at > SILENT_S:
         rows.append(
             (Span("  "), Span(f"no output for {words.clock(look.now - call.last_output_at)}", "muted"))
         )
