@@ -21,6 +21,7 @@ from checkpoints.session_facts import SessionFacts, read_facts
 
 STORE_NAME, ARTIFACTS_NAME, INDEX_NAME = "session.db", "artifacts", "index.db"
 MAX_TITLE_CHARS = 120
+STDIN_BEGINS = "\n\n<stdin>\n"  # in a message: here what was piped in follows what was typed
 DISK_FULL = "the disk is full; make room"  # the damage of an entry whose store is whole, as far as known
 
 _INDEX = """
@@ -292,7 +293,8 @@ def _read_facts(place: SessionPlace) -> tuple[object, ...]:
 
         why = DISK_FULL if is_about_writing(error) else str(error)
         return ("", "", "", 0.0, place.store.stat().st_mtime, 0, why, False, "")
-    title = " ".join(str(more.fork_title or titled or said or "").split())[:MAX_TITLE_CHARS]
+    typed, _, _ = str(said or "").partition(STDIN_BEGINS)
+    title = " ".join(str(more.fork_title or titled or typed).split())[:MAX_TITLE_CHARS]
     return (
         str(started.get("workspace", "")),
         title,

@@ -86,11 +86,13 @@ def _prompt(arguments: argparse.Namespace, *, may_be_empty: bool) -> str:
     from agent_tui.cli.settings import whole_text
 
     if arguments.prompt == "-" or arguments.stdin:
+        from checkpoints.index import STDIN_BEGINS
+
         if sys.stdin.isatty():
             raise UsageError("exec: the prompt was to be read from stdin, which is a terminal; pipe it in")
         given = sys.stdin.buffer.read().decode("utf-8", "replace")
         typed = "" if arguments.prompt == "-" else whole_text(arguments.prompt or "")
-        text = f"{typed}\n\n<stdin>\n{given.rstrip()}\n</stdin>" if typed.strip() else given
+        text = f"{typed}{STDIN_BEGINS}{given.rstrip()}\n</stdin>" if typed.strip() else given
     else:
         text = whole_text(arguments.prompt or "")
     if not text.strip() and not may_be_empty:

@@ -15,6 +15,7 @@ from agent_tui.engine.events import (
 )
 from agent_tui.engine.log import to_record
 from checkpoints.index import (
+    STDIN_BEGINS,
     NoSessionError,
     SessionEntry,
     SessionPlace,
@@ -49,7 +50,8 @@ async def make(state: Path, said: str, at: float, workspace: str = "/w") -> Sess
 
 async def test_the_list_is_newest_first_and_tells_what_was_asked(tmp_path: Path) -> None:
     old = await make(tmp_path, "fix  the\ntest", 1.0)
-    new = await make(tmp_path, "add a flag", 2.0, workspace="/other")
+    piped = f"add a flag{STDIN_BEGINS}+ a line\n</stdin>"
+    new = await make(tmp_path, piped, 2.0, workspace="/other")
     entries = list_sessions(tmp_path)
     assert [(entry.id, entry.title, entry.turns) for entry in entries] == [
         (new.id, "add a flag", 1),
