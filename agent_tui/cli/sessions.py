@@ -11,7 +11,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import TextIO
 
-from agent_tui.errors import UsageError
+from agent_tui.errors import AgentError, UsageError
 from agent_tui.safe_text import one_line, visible
 from checkpoints.index import DISK_FULL, SessionEntry
 
@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", nargs="?", choices=ACTIONS, default="list")
     parser.add_argument("id", nargs="?", metavar="ID", help="a session; the start of an id is enough")
     parser.add_argument("--all", action="store_true", help="list: of every workspace")
+    parser.add_argument("--yes", action="store_true", help="rm: do not ask")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("--format", choices=FORMATS, help="of an export; default jsonl")
     parser.add_argument("-o", "--output", metavar="FILE", help="where what is shown or exported goes")
@@ -43,6 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     place = stored.find(folder, arguments.id)
     if arguments.action == "rm":
+        if not (arguments.yes or arguments.json or _may_remove(place.id)):
+            raise AgentError("sessions rm: nothing was removed")
         stored.remove(place)
         print(json.dumps({"removed": place.id}) if arguments.json else f"removed session {place.id}")
     elif _is_markdown(arguments):
@@ -68,12 +71,22 @@ def _check(arguments: argparse.Namespace) -> None:
         )
     if action != "export" and arguments.format:
         raise UsageError(f"sessions {action}: `--format` is for an export")
+    if action != "rm" and arguments.yes:
+        raise UsageError(f"sessions {action}: `--yes` is for `rm`")
     if action in ("list", "rm") and arguments.output is not None:
         raise UsageError(f"sessions {action}: `--output` is for `show` and `export`")
     if arguments.json and arguments.format == "markdown":
         raise UsageError(
             "sessions export: `--json` and `--format markdown` exclude each other; leave one out"
         )
+
+
+def _may_remove(session: str) -> bool:
+    """A person is asked before a session is gone for good; a script means what it says."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return True
+    print(f"remove session {session} and its output for good? [y/N] ", end="", flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _is_markdown(arguments: argparse.Namespace) -> bool:

@@ -36,7 +36,7 @@ def build(settings: Settings, environ: Mapping[str, str], *, interactive: bool) 
         output_schema=_output_schema(settings),
         on_lost_result=_lost_result(settings),
         answers=settings.items("answer"),
-        idle_timeout_s=_idle_timeout(settings),
+        idle_timeout_s=settings.number("idle_timeout") or IDLE_TIMEOUT_S,
         fast_model=settings.text("fast_model"),
         summary_model=settings.text("summary_model"),
         planner_model=settings.text("planner_model"),
@@ -87,13 +87,6 @@ def _budgets(settings: Settings) -> Budgets:
         timeout_s=settings.number("timeout"),
         max_idle_steps=settings.integer("max_idle_steps") or None,
     )
-
-
-def _idle_timeout(settings: Settings) -> float:
-    seconds = settings.number("idle_timeout")
-    if seconds == 0:
-        raise UsageError("`idle_timeout` must be above 0; a large one waits as long as you like")
-    return IDLE_TIMEOUT_S if seconds is None else seconds
 
 
 def _require_checkpoints(settings: Settings) -> bool:

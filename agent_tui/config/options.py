@@ -28,6 +28,7 @@ class Option:
     group: Group = "run"  # where its flag exists: every run, `exec` only, or no flag at all
     project: Literal["free", "tighten", "never"] = "never"  # what a trusted workspace may set
     strictest: tuple[Value, ...] = ()
+    positive: bool = False  # a number that means nothing at 0
 
     @property
     def name(self) -> str:
@@ -126,12 +127,13 @@ RUN_OPTIONS: tuple[Option, ...] = (
         help="end after N model responses",
         unset="no limit",
         project="tighten",
+        positive=True,
     ),
     _option(
         "--max-tool-calls",
         kind="integer",
         metavar="N",
-        help="end after N tool calls",
+        help="end after N tool calls; 0 for none at all",
         unset="no limit",
         project="tighten",
     ),
@@ -142,12 +144,13 @@ RUN_OPTIONS: tuple[Option, ...] = (
         help="end after N tokens, in and out",
         unset="no limit",
         project="tighten",
+        positive=True,
     ),
     _option(
         "--max-cost",
         kind="number",
         metavar="USD",
-        help="end when it has cost so much",
+        help="end when it has cost so much; 0 for models that cost nothing only",
         unset="no limit",
         project="tighten",
     ),
@@ -158,6 +161,7 @@ RUN_OPTIONS: tuple[Option, ...] = (
         help="end after so much active time",
         unset="no limit",
         project="tighten",
+        positive=True,
     ),
     _flag("--plain", help="line mode instead of the screen"),
     _flag("--debug", help="show tracebacks"),
@@ -221,6 +225,7 @@ SETTINGS: tuple[Option, ...] = (
         "idle_timeout",
         "number",
         default=120,
+        positive=True,
         help="seconds without a word of the model before a request is sent again",
     ),
     _setting(
@@ -251,10 +256,22 @@ SETTINGS: tuple[Option, ...] = (
     _setting(
         "repo_map", "flag", help="a map of the project in the project text", unset="false", project="free"
     ),
-    _setting("limits.tasks", "integer", help="processes of one command", unset="1024"),
-    _setting("limits.memory_bytes", "integer", help="memory of one command", unset="75 % of what is free"),
-    _setting("limits.file_size_bytes", "integer", help="largest file a command may write", unset="4 GiB"),
-    _setting("limits.tmp_bytes", "integer", help="size of a command's /tmp", unset="2 GiB"),
+    _setting("limits.tasks", "integer", positive=True, help="processes of one command", unset="1024"),
+    _setting(
+        "limits.memory_bytes",
+        "integer",
+        positive=True,
+        help="memory of one command",
+        unset="75 % of what is free",
+    ),
+    _setting(
+        "limits.file_size_bytes",
+        "integer",
+        positive=True,
+        help="largest file a command may write",
+        unset="4 GiB",
+    ),
+    _setting("limits.tmp_bytes", "integer", positive=True, help="size of a command's /tmp", unset="2 GiB"),
     _setting("theme", help="colours of the interface", unset="auto", project="free"),
     _setting(
         "glyphs", "choice", choices=("auto", "unicode", "ascii"), help="signs", unset="auto", project="free"
@@ -282,8 +299,8 @@ SETTINGS: tuple[Option, ...] = (
     ),
     _setting("providers.*.api_key_keyring", help="`SERVICE/USER` of the key in the system's keyring"),
     _setting("providers.*.headers.*", help="extra header of each request"),
-    _setting("providers.*.models.*.context_window", "integer", help="tokens"),
-    _setting("providers.*.models.*.max_output", "integer", help="tokens"),
+    _setting("providers.*.models.*.context_window", "integer", help="tokens", positive=True),
+    _setting("providers.*.models.*.max_output", "integer", help="tokens", positive=True),
     _setting("providers.*.models.*.price_input", "number", help="USD per million tokens"),
     _setting("providers.*.models.*.price_output", "number", help="USD per million tokens"),
     _setting("providers.*.models.*.price_cache_read", "number", help="USD per million tokens"),

@@ -19,9 +19,9 @@ def from_toml(option: Option, value: object) -> Value:
         case "flag", bool():
             return value
         case "integer", int() if not isinstance(value, bool):
-            return _positive(option, value)
+            return _in_range(option, value)
         case "number", int() | float() if not isinstance(value, bool):
-            return _positive(option, float(value))
+            return float(_in_range(option, value))
         case "list", list() if all(isinstance(item, str) for item in value):
             return tuple(value)
         case "list", str():
@@ -49,7 +49,7 @@ def from_text(option: Option, text: str) -> Value:
                 raise BadValueError(f"must be {expected(option)}, not `{text}`")
             return text.lower() in _TRUE
         case "integer" | "number":
-            return _positive(option, _parsed(option, text))
+            return _in_range(option, _parsed(option, text))
         case "list":
             return tuple(text.splitlines())
         case "choice":
@@ -64,9 +64,9 @@ def expected(option: Option) -> str:
         case "flag":
             return "true or false"
         case "integer":
-            return "a whole number from 0 up"
+            return f"a whole number from {int(option.positive)} up"
         case "number":
-            return "a number from 0 up"
+            return "a number above 0" if option.positive else "a number from 0 up"
         case "list":
             return "a list of texts"
         case "choice":
@@ -88,8 +88,8 @@ def _parsed(option: Option, text: str) -> int | float:
         raise BadValueError(f"must be {expected(option)}, not `{text}`") from error
 
 
-def _positive(option: Option, value: int | float) -> int | float:
-    if not math.isfinite(value) or value < 0:
+def _in_range(option: Option, value: int | float) -> int | float:
+    if not math.isfinite(value) or value < 0 or (option.positive and value == 0):
         raise BadValueError(f"must be {expected(option)}, not `{value}`")
     return value
 

@@ -63,8 +63,8 @@ class Budget:
             return EndReason.BUDGET_TIME
         if limits.max_tokens is not None and spent.tokens >= limits.max_tokens:
             return EndReason.BUDGET_TOKENS
-        if limits.max_cost_usd is not None and (spent.cost_usd or 0.0) >= limits.max_cost_usd:
-            return EndReason.BUDGET_COST
+        if limits.max_cost_usd is not None and (spent.cost_usd or 0.0) > limits.max_cost_usd:
+            return EndReason.BUDGET_COST  # at the limit only what costs nothing is sent: see `too_dear`
         return None
 
     def too_dear(self, tokens: int, reserved_output: int, info: ModelInfo) -> EndReason | None:
@@ -115,7 +115,7 @@ class Budget:
             ("tools", limits.max_tool_calls, "{:.0f} of {:.0f} tool call{} used"),
             ("time", limits.timeout_s, "{:.0f} s of {:.0f} s used"),
             ("tokens", limits.max_tokens, "{:,.0f} of {:,.0f} token{} used"),
-            ("cost", limits.max_cost_usd, "${:.2f} of ${:.2f} used"),
+            ("cost", limits.max_cost_usd or None, "${:.2f} of ${:.2f} used"),  # 0: free models only
         )
         for name, limit, line in lines:
             if limit is not None and self.used(name) >= WARN_SHARE * limit:

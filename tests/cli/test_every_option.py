@@ -47,7 +47,8 @@ def cases() -> Iterator[tuple[str, str, str | None]]:
             if action.choices:
                 yield name, flag, "x"
             elif option is not None:
-                yield from ((name, flag, wrong) for wrong in WRONG.get(option.kind, ()))
+                wrong = (*WRONG.get(option.kind, ()), *(("0",) if option.positive else ()))
+                yield from ((name, flag, each) for each in wrong)
 
 
 @pytest.mark.parametrize(("name", "flag", "value"), list(cases()))

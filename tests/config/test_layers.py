@@ -142,9 +142,11 @@ def test_an_untrusted_project_file_is_not_even_parsed(place: Place) -> None:
             "`sandbox` must be one of `read-only`, `workspace-write`, `off`, not `of`; did you mean `off`?",
         ),
         ('\n\nnetwork = "yes"', 3, "`network` must be true or false, not the text `yes`"),
-        ("max_turns = -1", 1, "`max_turns` must be a whole number from 0 up, not `-1`"),
-        ("max_turns = true", 1, "`max_turns` must be a whole number from 0 up, not `true`"),
-        ('max_turns = "3"', 1, "`max_turns` must be a whole number from 0 up, not the text `3`"),
+        ("max_turns = -1", 1, "`max_turns` must be a whole number from 1 up, not `-1`"),
+        ("max_turns = true", 1, "`max_turns` must be a whole number from 1 up, not `true`"),
+        ('max_turns = "3"', 1, "`max_turns` must be a whole number from 1 up, not the text `3`"),
+        ("timeout = 0", 1, "`timeout` must be a number above 0, not `0`"),
+        ("limits.tmp_bytes = 0", 1, "`limits.tmp_bytes` must be a whole number from 1 up, not `0`"),
         ("max_cost = nan", 1, "`max_cost` must be a number from 0 up, not `nan`"),
         ("limits = 3", 1, "`limits` is a table, such as `[limits]`"),
         ("a = 1\nb = = 2", 2, "not valid TOML: invalid value"),
@@ -210,7 +212,7 @@ def test_a_wrong_assignment_is_told(place: Place, assignment: str) -> None:
 def test_a_wrong_variable_is_told_by_name(place: Place) -> None:
     place.environ["AGENT_TUI_MAX_TURNS"] = "many"
     with pytest.raises(
-        UsageError, match="environment: `AGENT_TUI_MAX_TURNS` must be a whole number from 0 up, not `many`"
+        UsageError, match="environment: `AGENT_TUI_MAX_TURNS` must be a whole number from 1 up, not `many`"
     ):
         place.settings()
 

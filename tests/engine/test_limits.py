@@ -1,4 +1,5 @@
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from agent_tui.engine.types import Budgets, EndReason, TaskStatus
 from agent_tui.models.base import ModelInfo, TextDelta
 from checkpoints.types import CheckpointError
 from context.items import NoticeItem, Usage
-from tests.engine.fakes import Engine, calls, engine, last_results, text
+from tests.engine.fakes import Engine, FakeModel, calls, engine, last_results, text
 from tools.types import CallSink, Invocation, Outcome, OutcomeStatus
 
 
@@ -86,6 +87,17 @@ async def test_a_cost_limit_ends_without_a_grace_call(tmp_path: Path) -> None:
     assert ended.reason is EndReason.BUDGET_COST
     assert ended.cost_usd == pytest.approx(0.9001)
     assert len(run.model.requests) == 1
+
+
+@pytest.mark.parametrize(("price", "reason"), [(0.0, EndReason.COMPLETED), (1.0, EndReason.BUDGET_COST)])
+async def test_with_a_cost_limit_of_nothing_only_what_costs_nothing_runs(
+    tmp_path: Path, price: float, reason: EndReason
+) -> None:
+    info = replace(FakeModel([]).info, price_input=price, price_output=price)
+    nothing = Budgets(max_cost_usd=0.0)
+    async with engine(tmp_path, text("done"), info=info, budgets=nothing, interactive=False) as run:
+        ended = await run_to_end(run)
+    assert (ended.reason, run.bodies(NoticeRaised)) == (reason, [])
 
 
 async def test_four_fifths_of_a_limit_are_said_once_to_person_and_model(tmp_path: Path) -> None:
