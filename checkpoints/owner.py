@@ -1,4 +1,4 @@
-"""One owner for each session: an advisory lock that dies with its process, and who holds it (design b.4).
+"""One owner for each session: an advisory lock that dies with its process, and who holds it.
 
 A live but silent owner is never robbed. Where the file system has no locks, pid, start time, boot
 and host decide alone.

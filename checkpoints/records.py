@@ -1,7 +1,7 @@
 """The durable record of one session: an append-only SQLite file, written before acting.
 
 Knows nothing of what a record means: a kind and a JSON body. One `append` is one transaction that
-is on disk when it returns (WAL with full synchronisation, design b.3). A store that cannot be read
+is on disk when it returns (WAL with full synchronisation). A store that cannot be read
 whole is set aside, and what can be read of it goes on in a new one (`checkpoints.salvage`).
 """
 

@@ -32,7 +32,7 @@ _LOW_PRIORITY = 10
 
 @frozen
 class Keep:
-    """How much is kept (design c.7)."""
+    """How much is kept."""
 
     days: float = 14
     sessions: int = 50

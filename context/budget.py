@@ -1,4 +1,4 @@
-"""How much of a model's window a view may take (design a.4)."""
+"""How much of a model's window a view may take."""
 
 from agent_tui.frozen import frozen
 

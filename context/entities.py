@@ -1,4 +1,4 @@
-"""Names that must outlive a compaction: found by code, never left to a summary (design a.7)."""
+"""Names that must outlive a compaction: found by code, never left to a summary."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""One compaction epoch: an atomic rewrite of the view (design a.5).
+"""One compaction epoch: an atomic rewrite of the view.
 
 `plan_epoch` is pure and decides what is hidden, shortened and said instead. A model summary, where
 one is wanted, is made by the caller from `EpochPlan.span` and handed to `finish_epoch`, which

@@ -1,4 +1,4 @@
-"""Layer 2: which whole units an epoch hides, oldest first (design a.5)."""
+"""Layer 2: which whole units an epoch hides, oldest first."""
 
 from collections.abc import Callable, Collection, Sequence
 
@@ -70,7 +70,7 @@ def evict(
 
 def floor_units(units: Sequence[Unit]) -> tuple[Unit, ...]:
     """Floor mode: all that must go so that only S, the newest message and the newest complete unit
-    stay (design a.9)."""
+    stay."""
     keep: set[str] = set()
     for wanted in (UserUnit, ExchangeUnit | FinalUnit):
         newest = next((unit for unit in reversed(units) if isinstance(unit, wanted)), None)

@@ -1,4 +1,4 @@
-"""Keeps compaction from running for nothing or for ever (design a.9). Pure state, stored with epochs."""
+"""Keeps compaction from running for nothing or for ever. Pure state, stored with epochs."""
 
 import hashlib
 from collections.abc import Iterable

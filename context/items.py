@@ -1,4 +1,4 @@
-"""What the log of a session holds: typed, ordered, append-only items (design: protocol units, a.1).
+"""What the log of a session holds: typed, ordered, append-only items.
 
 Nothing here is ever edited or deleted. Compaction and rollback append records that hide items from
 the view. Everything is plain data, so that the same item gives the same bytes in every request.

@@ -1,4 +1,4 @@
-"""The evidence ledger: what stands for the hidden part of a session (design a.6).
+"""The evidence ledger: what stands for the hidden part of a session.
 
 Made from facts by code, so it is always to be had and always the same. Sections come in a fixed
 order, each with its quota. What the person said, what changed, what was checked and what is alive

@@ -1,4 +1,4 @@
-"""How much of a window the results of one step may take together (design a.4)."""
+"""How much of a window the results of one step may take together."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Layer 1: shortens results that a newer one has superseded, in place (design a.5).
+"""Layer 1: shortens results that a newer one has superseded, in place.
 
 Ids, order and count stay. Only what is provably outdated or repeated is shortened: a read by a
 read that contains it or by a later write of that file, a search by the same search, a command by

@@ -1,4 +1,4 @@
-"""Layer 3: the request for a model's summary of the hidden part (design a.5)."""
+"""Layer 3: the request for a model's summary of the hidden part."""
 
 from functools import lru_cache
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Groups the visible items of a log into protocol units (design a.1-a.3).
+"""Groups the visible items of a log into protocol units.
 
 A function of the log alone, whether it is read at once or as it grows. Hidden items, replaced texts
 and the place of the summary follow from the compaction and rollback records.

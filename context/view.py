@@ -1,4 +1,4 @@
-"""The view: what is sent to a model, as protocol units (design a.1, a.2). Types; `units` builds it."""
+"""The view: what is sent to a model, as protocol units. Types; `units` builds it."""
 
 from agent_tui.frozen import frozen
 from context.items import NoticeItem, ResponseItem, ResultItem, ToolSchema, UserItem

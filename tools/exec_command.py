@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 DEFAULT_YIELD_MS = 10_000
 MIN_YIELD_MS, MAX_YIELD_MS = 250, 30_000
-MAX_YIELD_ALONE_MS = 120_000  # with nobody waiting for the screen (design f.4)
+MAX_YIELD_ALONE_MS = 120_000  # with nobody waiting for the screen
 MAX_COMMAND_BYTES = 120 * 1024  # Linux takes 128 KiB for one argument (execve(2), MAX_ARG_STRLEN)
 TERMINAL_SIZE = (80, 24)
 

@@ -1,7 +1,7 @@
 """What a file is by its first bytes: text or not, and which kind where that is known."""
 
 HEAD_BYTES = 8_192
-BINARY_SHARE = 0.10  # of NUL and undecodable bytes (design f.6)
+BINARY_SHARE = 0.10  # of NUL and undecodable bytes
 
 _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x7fELF", "ELF executable or library"),

@@ -12,7 +12,7 @@ from operator import itemgetter
 from sandbox.running import Exit, Running
 from tools.output.collector import Collector, Taken
 
-READ_BYTES = 65_536  # at a time (design f.6); less while a program moves its cursor to and fro
+READ_BYTES = 65_536  # at a time; less while a program moves its cursor to and fro
 MIN_READ_BYTES = 4_096
 GATHER_S = 0.005  # small reads are cleaned together: a terminal gives at most 4 KiB at once
 DRAIN_S = 0.1  # for output after the end of the command

@@ -77,7 +77,7 @@ class Assessment:
 
 
 class OutcomeStatus(StrEnum):
-    """End states of a call (design b.2)."""
+    """End states of a call."""
 
     SUCCEEDED = "succeeded"
     FAILED = "failed"

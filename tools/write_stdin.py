@@ -180,7 +180,7 @@ def _acts(arguments: Arguments) -> bool:
 
 def longest_wait_s(arguments: Arguments, empty_polls: int) -> float:
     """Seconds to wait at most. The least of a poll doubles with each one that found nothing: asking in
-    a loop costs few requests, and news end the wait at once (design d.6)."""
+    a loop costs few requests, and news end the wait at once."""
     default, least, most = DEFAULT_WRITE_MS, MIN_WRITE_MS, MAX_WRITE_MS
     if not _acts(arguments):
         default, most = DEFAULT_POLL_MS, MAX_POLL_MS
@@ -214,7 +214,7 @@ async def _act(terminal: "Terminal", arguments: Arguments, wait_s: float, notes:
 
 
 def _lost(entry: Entry) -> Outcome:
-    """An earlier process of the agent held it; it died with that process (design f.5)."""
+    """An earlier process of the agent held it; it died with that process."""
     when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(entry.started_at))
     text = (
         f"Terminal `{entry.id}` is lost: the agent was restarted and `{entry.command}`, started {when}, "

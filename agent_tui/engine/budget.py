@@ -1,4 +1,4 @@
-"""Limits of a session: what is used, what is left, what ends a run (design d.1-d.3).
+"""Limits of a session: what is used, what is left, what ends a run.
 
 Turns, tool calls and time count for the task, over all its runs; tokens and money for the session.
 """

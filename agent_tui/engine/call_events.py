@@ -36,7 +36,7 @@ class CallChanged:
 
 @frozen
 class CallStarted:
-    """The call is about to run; on disk before it does (design b.3)."""
+    """The call is about to run; on disk before it does."""
 
     call_id: str
     attempt: int

@@ -1,4 +1,4 @@
-"""When the view is made smaller, and by how much (design a.8, a.9). The epoch itself is `context.epoch`.
+"""When the view is made smaller, and by how much. The epoch itself is `context.epoch`.
 
 Triggers: above the soft limit before a request, an overflow the provider reports, the person's
 wish. Every epoch is one record, stored before the first request that uses it; until then the old

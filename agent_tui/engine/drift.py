@@ -1,6 +1,6 @@
 """What guards the machine is as each start says: tells person and model what is other than before.
 
-The system text of a session is frozen, so the model learns of a change from a notice (requirement 14).
+The system text of a session is frozen, so the model learns of a change from a notice.
 """
 
 from collections.abc import Mapping

@@ -19,7 +19,7 @@ async def end_run(
     scope: Scope, snapshots: Snapshots, reason: EndReason, *, text: str, error: str
 ) -> EndReason | None:
     """Store the end; the reason that was stored, or None when a message came first and the turn
-    goes on: "no more input" and "ended" are one transaction (design e.2)."""
+    goes on: "no more input" and "ended" are one transaction."""
     session = scope.session
     completed = reason is EndReason.COMPLETED
     try:

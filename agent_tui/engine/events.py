@@ -326,7 +326,7 @@ class CallTrace:
 
 @frozen
 class ProgressJudged:
-    """Progress detection after a step (design d.4-d.6); its state is rebuilt from these."""
+    """Progress detection after a step; its state is rebuilt from these."""
 
     step_id: str
     progressed: bool

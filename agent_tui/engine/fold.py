@@ -256,7 +256,7 @@ class Fold:
         self._newest_at = event.at
 
     def _use_model(self, name: str) -> None:
-        """Compaction has another chance with another model (design a.9)."""
+        """Compaction has another chance with another model."""
         if self.model and name != self.model:
             self.guard = self.guard.with_other_model()
         self.model = name

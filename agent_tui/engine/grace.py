@@ -1,4 +1,4 @@
-"""The one last request after a limit: what was done, what is unverified, what comes next (design d.3)."""
+"""The one last request after a limit: what was done, what is unverified, what comes next."""
 
 from agent_tui.engine.batch import answer_all
 from agent_tui.engine.framing import budget_of

@@ -1,7 +1,7 @@
 """The limits that hold: those of the configuration, and over them what a person said in this session.
 
 What was said, at a start or when a limit was reached, is a setting of the session, `limit.NAME`, and
-holds for later processes until it is said anew (design d.1).
+holds for later processes until it is said anew.
 """
 
 from collections.abc import Mapping

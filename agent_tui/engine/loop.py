@@ -176,7 +176,7 @@ class Turn:
         return [*parts, TaskChanged(task_id=f"t{fold.tasks + 1}", status=TaskStatus.PENDING)]
 
     async def _answer_left_over(self) -> None:
-        """Calls of an earlier process that never started run now, judged afresh (design b.5)."""
+        """Calls of an earlier process that never started run now, judged afresh."""
         fold = self._session.fold
         if not fold.owed:
             return

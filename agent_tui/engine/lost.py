@@ -1,6 +1,6 @@
 """What is known of a call that started and has no outcome, after the process that ran it died.
 
-Reads files, `/proc` and the checkpoint; decides nothing (design b.5).
+Reads files, `/proc` and the checkpoint; decides nothing.
 """
 
 import hashlib

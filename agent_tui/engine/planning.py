@@ -1,4 +1,4 @@
-"""A task is planned by one model and carried out by another (requirement 112), where a planner is set.
+"""A task is planned by one model and carried out by another, where a planner is set.
 
 The planner answers until the task has a plan or a change; then the chosen model goes on. The change of
 model costs the cache once a task, and no reasoning of the one is sent to the other.

@@ -1,4 +1,4 @@
-"""Tells work from going round in circles, by what calls asked and what came back (design d.4-d.6).
+"""Tells work from going round in circles, by what calls asked and what came back.
 
 Everything is fingerprints: no similarity, no tool names alone, one pass over each result. The state
 is rebuilt from `ProgressJudged` records, so that a resume goes on with the same strikes.

@@ -163,7 +163,7 @@ class Responder:
         return replace(answer, usage=Usage(input_tokens=tokens, output_tokens=output, estimated=True))
 
     async def _fall_back(self, error: ModelError) -> bool:
-        """Let the next configured model answer this step; False where none may or can (requirement 113)."""
+        """Let the next configured model answer this step; False where none may or can."""
         scope, left = self._scope, self._time_left()
         if not scope.ports.falls_back(error) or (left is not None and left <= 0):
             return False
@@ -194,7 +194,7 @@ class Responder:
     async def _store(
         self, answer: Completed, call: ModelCall, step_id: str, *, grace: bool = False
     ) -> Response:
-        """Response, usage, calls and reservation, in one transaction (design b.3, d.2)."""
+        """Response, usage, calls and reservation, in one transaction."""
         item = ingest(answer, self._session.item_id("m"), step_id)
         calls = self._prepare(item)
         left = 0 if grace else budget_of(self._scope).calls_left()
@@ -204,7 +204,7 @@ class Responder:
         response = Response(item=item, calls=tuple(calls), over_budget=over)
         parts: list[ResponseItem | Body] = [] if response.is_empty else [item]
         parts.append(self._ended(item, call, reserved, grace=grace))
-        for unit in answer.left_out:  # a bug of ours, never hidden (design a.3)
+        for unit in answer.left_out:  # a bug of ours, never hidden
             parts.append(NoticeRaised(text=f"left out of the request: {unit}", level="error"))
         parts += proposals(step_id, item.calls, calls)
         if over:
@@ -243,7 +243,7 @@ class Responder:
         )
 
     async def _keep_partial(self, call: ModelCall, step_id: str) -> None:
-        """Store the text of a response that was cut; its calls and reasoning are void (design a.3)."""
+        """Store the text of a response that was cut; its calls and reasoning are void."""
         if not call.text.strip():
             return
         info = self._scope.ports.model.info

@@ -69,7 +69,7 @@ MAX_COMMANDS = 1_000
 NOTHING_PAUSED = "there is no paused task"
 _CHANGE_THE_VIEW = (CompactionItem, RollbackItem)
 ENDS_S = 0.5  # between the last word of a run and its last write; no other command is taken meanwhile
-SHUTDOWN_S = 1.0  # for the running turn to end; after it what still runs is killed (2 s in all, design b.7)
+SHUTDOWN_S = 1.0  # for the running turn to end; after it what still runs is killed (2 s in all)
 
 
 class EngineRuntime:

@@ -1,4 +1,4 @@
-"""Checkpoints of a turn: when one is taken, and what to do when it cannot be had (design c.5)."""
+"""Checkpoints of a turn: when one is taken, and what to do when it cannot be had."""
 
 import asyncio
 from collections.abc import Sequence

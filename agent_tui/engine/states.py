@@ -1,4 +1,4 @@
-"""The state machines of task, run, step and call as tables of legal edges (design b.2).
+"""The state machines of task, run, step and call as tables of legal edges.
 
 Checked before anything is stored: an illegal edge is a broken invariant, never a record.
 """

@@ -1,4 +1,4 @@
-"""How a turn is told to stop: at the next boundary, now, or with force (design e.3).
+"""How a turn is told to stop: at the next boundary, now, or with force.
 
 The turn itself is never cancelled, so no commit is cut in two; what it waits for is.
 """

@@ -26,7 +26,7 @@ class ApprovalPolicy(StrEnum):
 
 @frozen
 class Budgets:
-    """Limits of a session, None for no limit (design d.1)."""
+    """Limits of a session, None for no limit."""
 
     max_turns: int | None = None  # model responses
     max_tool_calls: int | None = None
@@ -96,7 +96,7 @@ class Config:
 
 
 class TaskStatus(StrEnum):
-    """States of a task (design b.2); the last three have no exits."""
+    """States of a task; the last three have no exits."""
 
     CREATED = "created"
     PENDING = "pending"
@@ -222,7 +222,7 @@ class Decision(StrEnum):
 
 
 class InputKind(StrEnum):
-    """What a submitted message is meant for (design e.1)."""
+    """What a submitted message is meant for."""
 
     PROMPT = "prompt"
     STEER = "steer"

@@ -1,4 +1,4 @@
-"""Takes files, the conversation, or both back to a checkpoint, and takes that back again (design c.6).
+"""Takes files, the conversation, or both back to a checkpoint, and takes that back again.
 
 Files first, then the record: a crash between the two leaves the story longer than the files, which
 the checkpoint taken before the rollback still tells.

@@ -1,4 +1,4 @@
-"""Cuts a batch into waves by declared effects and path overlap (design f.2, f.3). Pure."""
+"""Cuts a batch into waves by declared effects and path overlap. Pure."""
 
 from collections.abc import Sequence
 from pathlib import Path

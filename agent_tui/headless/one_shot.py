@@ -52,7 +52,7 @@ NOT_STARTED_CODE = 1
 REFUSED_CODE = 2  # what was asked for cannot be done: nothing to go on with, a message that is too long
 OUTPUT_CODE = 1  # the answer could not be written
 PIPE_CLOSED_CODE = 128 + signal.SIGPIPE
-CLOSE_WITHIN_S = 2.5  # of a SIGTERM: the engine takes two seconds (design b.7)
+CLOSE_WITHIN_S = 2.5  # of a SIGTERM: the engine takes two seconds
 _SETTLE_S = 10.0  # for the engine to close after the last turn
 
 

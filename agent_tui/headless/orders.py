@@ -22,7 +22,7 @@ from agent_tui.engine.commands import (
 )
 from agent_tui.engine.types import Decision, InputKind
 
-MAX_LINE_BYTES = 1_000_000  # the inbox of a session holds no more (design e.1)
+MAX_LINE_BYTES = 1_000_000  # the inbox of a session holds no more
 SETTLEMENTS = ("keep", "rollback", "again", "stop")
 
 

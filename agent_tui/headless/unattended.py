@@ -1,4 +1,4 @@
-"""Questions that are open in a run whose orders have ended: nobody can answer them any more (design e.4)."""
+"""Questions that are open in a run whose orders have ended: nobody can answer them any more."""
 
 from agent_tui.engine.commands import Answer, CommandBody, Decide, Settle
 from agent_tui.engine.events import (

@@ -92,7 +92,7 @@ class Completed:
     usage: Usage
     origin: ModelOrigin
     response_id: str = ""
-    left_out: tuple[str, ...] = ()  # why units were not sent: a bug of ours, to be shown (design a.3)
+    left_out: tuple[str, ...] = ()  # why units were not sent: a bug of ours, to be shown
 
 
 @frozen

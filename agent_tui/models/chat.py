@@ -1,4 +1,4 @@
-"""Chat Completions, outgoing: the view as `messages` (design a.2, OpenAI Chat).
+"""Chat Completions, outgoing: the view as `messages`.
 
 An exchange is one assistant message and its tool messages, contiguous and in the order of the calls;
 notices and steers follow as user messages.

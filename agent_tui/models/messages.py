@@ -1,4 +1,4 @@
-"""Anthropic Messages, outgoing: the view as alternating messages of blocks (design a.2, Anthropic).
+"""Anthropic Messages, outgoing: the view as alternating messages of blocks.
 
 An exchange is the assistant's blocks in their order and a user message whose first blocks are the
 results; notices, steers and whatever the person says next are text blocks after them in that same

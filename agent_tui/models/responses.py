@@ -1,4 +1,4 @@
-"""OpenAI Responses, outgoing: the view as `input` items (design a.2, OpenAI Responses).
+"""OpenAI Responses, outgoing: the view as `input` items.
 
 Stateless: nothing is stored with the provider, reasoning travels sealed. A reasoning item goes only to
 the model that made it and only together with what followed it in its response, so the items of one

@@ -1,4 +1,4 @@
-"""Which failures are sent again, when, and which let another model take over; pure (requirements 10, 113).
+"""Which failures are sent again, when, and which let another model take over; pure.
 
 Waiting is the loop's: it shows the delay and can be interrupted. A retry sends the same bytes.
 """
@@ -30,7 +30,7 @@ RULES: Mapping[ErrorKind, Rule] = {
     ErrorKind.MALFORMED: Rule(retries=2, falls_back=True),
     ErrorKind.QUOTA: Rule(falls_back=True),
     ErrorKind.BAD_REQUEST: Rule(),
-    ErrorKind.CONTEXT_OVERFLOW: Rule(),  # answered by an epoch, not by the same bytes (design a.8)
+    ErrorKind.CONTEXT_OVERFLOW: Rule(),  # answered by an epoch, not by the same bytes
     ErrorKind.AUTH: Rule(),
     ErrorKind.REFUSAL: Rule(),
 }

@@ -39,7 +39,7 @@ def is_clean(text: str) -> bool:
 
 
 def arguments_object(arguments: str) -> dict[str, Any]:
-    """Arguments as the object every dialect must carry; `{}` for what is none (design a.3).
+    """Arguments as the object every dialect must carry; `{}` for what is none.
 
     Some servers encode the object twice; the inner one counts.
     """
@@ -138,7 +138,7 @@ def notices_of(unit: Unit) -> tuple[NoticeItem, ...]:
 
 
 def broken(unit: Unit) -> str:
-    """Why a unit cannot be sent in any dialect, or '' (design a.2: whole exchanges only)."""
+    """Why a unit cannot be sent in any dialect, or '': whole exchanges only."""
     if isinstance(unit, FinalUnit) and unit.response.calls:
         return f"response {unit.response.id} has calls and no results"
     if not isinstance(unit, ExchangeUnit):

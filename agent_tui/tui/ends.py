@@ -1,4 +1,4 @@
-"""First words of the end block for each reason a turn can end (screens.md 3.10)."""
+"""First words of the end block for each reason a turn can end."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Keys and what they mean (screens.md 5.2): one table for each place.
+"""Keys and what they mean: one table for each place.
 
 The editor looks its keys up itself and acts at once, in the order they were typed: a key that went
 round by the toolkit's bindings would be overtaken by the letters behind it.

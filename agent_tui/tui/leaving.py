@@ -1,4 +1,4 @@
-"""What stays in the shell's scrollback: the last answer, and how to go on (screens.md 3.9)."""
+"""What stays in the shell's scrollback: the last answer, and how to go on."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What tmux does to keys, told once at the start with the setting that changes it (screens.md 3.1, 5.2)."""
+"""What tmux does to keys, told once at the start with the setting that changes it."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Title of the terminal, and a notification when a person is needed and not looking (4.10)."""
+"""Title of the terminal, and a notification when a person is needed and not looking."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Moving in the pending list: edit, remove, steer now, turn into queue or steer (3.6)."""
+"""Moving in the pending list: edit, remove, steer now, turn into queue or steer."""
 
 from typing import TYPE_CHECKING
 

@@ -91,7 +91,7 @@ def _luminance(found: "re.Match[bytes]") -> float:
 
 
 def wants_ascii(setting: str, term: str, locale: str, fits: bool | None) -> bool:
-    """Whether glyphs have to be ASCII (screens.md 4.1)."""
+    """Whether glyphs have to be ASCII."""
     if setting in ("ascii", "unicode"):
         return setting == "ascii"
     plain = "utf" not in locale.lower().replace("-", "")

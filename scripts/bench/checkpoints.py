@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times checkpoints against one `git status` on the same tree in the same run (design c.8).
+"""Times checkpoints against one `git status` on the same tree in the same run.
 
 Prints one JSON object a metric: name, value, unit, floor, ratio, target. `--quick` measures 1,000
 files only; AGENT_TUI_BENCH_QUICK does the same.

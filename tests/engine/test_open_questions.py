@@ -1,4 +1,4 @@
-"""What can be typed and pressed while a question is open (design e.3)."""
+"""What can be typed and pressed while a question is open."""
 
 from pathlib import Path
 

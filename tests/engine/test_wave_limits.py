@@ -1,4 +1,4 @@
-"""How many calls of a wave run at the same time (design f.3)."""
+"""How many calls of a wave run at the same time."""
 
 import asyncio
 from dataclasses import replace

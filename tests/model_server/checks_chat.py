@@ -1,4 +1,4 @@
-"""The rules of a Chat Completions request (design a.2, OpenAI Chat)."""
+"""The rules of a Chat Completions request."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The rules of an Anthropic Messages request (design a.2, Anthropic Messages)."""
+"""The rules of an Anthropic Messages request."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""The rules of a Responses request (design a.2, OpenAI Responses)."""
+"""The rules of a Responses request."""
 
 from typing import Any
 

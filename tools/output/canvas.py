@@ -12,7 +12,7 @@ from itertools import groupby
 
 from agent_tui.frozen import frozen
 
-LINE_CAP = 2_000  # characters kept of a line (design f.6)
+LINE_CAP = 2_000  # characters kept of a line
 MARK = "\x1d"  # around the count of what a line has beyond that; cleaned text holds no control characters
 _MARKED = re.compile(f"{MARK}([0-9,]+){MARK}")
 MODEL, PERSON = 0, 1  # the two readers: each is given every line once

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tools.types import Artifact
 
-CAP_BYTES = 256 * 2**20  # of one call on disk: beyond it the middle is let go (design f.6)
+CAP_BYTES = 256 * 2**20  # of one call on disk: beyond it the middle is let go
 BUDGET_BYTES = 2 * 2**30  # of one session
 
 # fallocate(2): give back the blocks of a range, keep the size of the file

@@ -8,7 +8,7 @@ from agent_tui.frozen import frozen
 from tools.output.canvas import with_marks_in_words, without_marks
 from tools.output.size import size_of
 
-HEAD_SHARE = 0.4  # of the budget; the end gets the rest (design f.6)
+HEAD_SHARE = 0.4  # of the budget; the end gets the rest
 MAX_LISTED = 20  # error lines out of the omitted part
 LISTED_CHARS = 300
 _SLACK_BYTES = 65_536  # beyond the budget before the middle is let go

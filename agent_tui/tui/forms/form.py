@@ -1,4 +1,4 @@
-"""The one look of everything that needs a person: heavy rule, object, facts, choices (3.5)."""
+"""The one look of everything that needs a person: heavy rule, object, facts, choices."""
 
 from collections.abc import Sequence
 from typing import Literal, Protocol

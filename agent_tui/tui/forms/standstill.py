@@ -1,4 +1,4 @@
-"""Prompts of the runtime: a limit, no progress, no checkpoint, no room for the session (3.5, 3.8)."""
+"""Prompts of the runtime: a limit, no progress, no checkpoint, no room for the session."""
 
 import shutil
 from abc import ABC, abstractmethod

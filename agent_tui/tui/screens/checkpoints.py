@@ -1,4 +1,4 @@
-"""Restore points: of this session (rewind), or of all sessions of the workspace (3.7)."""
+"""Restore points: of this session (rewind), or of all sessions of the workspace."""
 
 import time
 from collections.abc import Sequence

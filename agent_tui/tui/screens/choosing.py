@@ -1,4 +1,4 @@
-"""The settings with the layer each came from; those of the session can be changed here (3.7)."""
+"""The settings with the layer each came from; those of the session can be changed here."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The object of a prompt on the whole screen: numbered lines, what is hidden is named (3.5)."""
+"""The object of a prompt on the whole screen: numbered lines, what is hidden is named."""
 
 import re
 from collections.abc import Sequence

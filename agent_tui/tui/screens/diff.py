@@ -1,4 +1,4 @@
-"""The diff view: unified, or side by side from 120 columns (3.4)."""
+"""The diff view: unified, or side by side from 120 columns."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

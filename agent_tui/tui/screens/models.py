@@ -1,4 +1,4 @@
-"""The model picker: what can be used as things are; a change counts from the next request (3.7)."""
+"""The model picker: what can be used as things are; a change counts from the next request."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

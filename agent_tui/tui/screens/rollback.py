@@ -1,4 +1,4 @@
-"""The preview that stands before every rollback and redo: the exact list, conflicts first (3.7)."""
+"""The preview that stands before every rollback and redo: the exact list, conflicts first."""
 
 import time
 from collections.abc import Sequence

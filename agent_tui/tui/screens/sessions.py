@@ -1,4 +1,4 @@
-"""Stored sessions: find, resume, fork, rename, delete (3.7)."""
+"""Stored sessions: find, resume, fork, rename, delete."""
 
 import time
 from collections.abc import Mapping

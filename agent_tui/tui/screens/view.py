@@ -1,4 +1,4 @@
-"""What every full-screen view is: a title rule, a body that scrolls, two rows of keys (2)."""
+"""What every full-screen view is: a title rule, a body that scrolls, two rows of keys."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -407,7 +407,7 @@ class ListView(View, Generic[T]):
         return []
 
     def empty(self) -> str:
-        """What stands here when there is nothing (4.9)."""
+        """What stands here when there is nothing."""
         return ""
 
     @property

@@ -1,4 +1,4 @@
-"""A session that is open in another terminal: its transcript as it grows, to be read only (3.7)."""
+"""A session that is open in another terminal: its transcript as it grows, to be read only."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Tool cards: the line that always names the object, live output, changed files (screens.md 3.3)."""
+"""Tool cards: the line that always names the object, live output, changed files."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""When a prompt takes keys (screens.md 5.1): typed text can never answer it. Pure, clock passed in."""
+"""When a prompt takes keys: typed text can never answer it. Pure, clock passed in."""
 
 DELAY_S = 0.5
 
