@@ -13,7 +13,7 @@ MAX_DEPTH = 200  # folders below each other; deeper ones are named as uncovered
 
 @frozen
 class Limits:
-    """Sizes and times of design c.4; tests make them small."""
+    """Sizes and times up to which things are covered; tests make them small."""
 
     file_bytes: int = 10 * MIB  # of a larger file a copy that shares its blocks, or size and times only
     touched_bytes: int = 100 * MIB  # the same for a file that a file tool names

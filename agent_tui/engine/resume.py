@@ -1,4 +1,4 @@
-"""Opens a session that an earlier process left: the table of design b.5.
+"""Opens a session that an earlier process left: a table says what becomes of each call.
 
 A side effect is attempted at most once without the person's knowledge; a call is answered once.
 """

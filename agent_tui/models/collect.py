@@ -1,4 +1,4 @@
-"""Puts a response together from pieces, whatever a server forgets, repeats or misnumbers (cases A33, A35)."""
+"""Puts a response together from pieces, whatever a server forgets, repeats or misnumbers."""
 
 import json
 import re

@@ -44,7 +44,7 @@ _SEQUENCES = {
 
 
 def add_keys() -> None:
-    """Teach the toolkit's table the sequences of screens.md 5.4; harmless when done twice."""
+    """Teach the toolkit's table the sequences that it lacks; harmless when done twice."""
     table: dict[str, Any] = _ansi_sequences.ANSI_SEQUENCES_KEYS  # type: ignore[assignment]  # a dict at run time
     table.update({sequence: (key,) for sequence, key in _SEQUENCES.items()})
 

@@ -1,4 +1,4 @@
-"""The glyphs of screens.md 4.1 and their ASCII forms; the word beside a glyph carries the meaning."""
+"""The glyphs of the interface and their ASCII forms; the word beside a glyph carries the meaning."""
 
 from dataclasses import fields
 

@@ -1,4 +1,4 @@
-"""The twelve colour roles of screens.md 4.2 in four themes; no other colours exist in the code.
+"""The twelve colour roles in four themes; no other colours exist in the code.
 
 A role is a word; renderers name roles, and this module alone knows what they look like.
 """

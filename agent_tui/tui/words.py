@@ -1,4 +1,4 @@
-"""Numbers, times and paths in the words of screens.md 3.10."""
+"""Numbers, times and paths in words, the same everywhere on the screen."""
 
 import os
 from pathlib import Path

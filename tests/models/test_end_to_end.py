@@ -147,7 +147,7 @@ def test_arguments_that_are_always_cut_end_the_run(program: Program) -> None:  #
     program.server.script([{"calls": [cut], "stop": "length"}], repeat_last=True)
     events = program.run("chat", code=3)
     assert ended(events)["reason"] == "loop_detected"
-    assert len(program.server.requests) <= 6  # notice, block and stop of design d.5, then the last words
+    assert len(program.server.requests) <= 6  # notice, block and stop of the loop detector, then the last words
     assert not (program.workspace / "a.txt").exists()
 
 
@@ -209,7 +209,7 @@ QUOTA = {"message": "insufficient balance", "code": "insufficient_quota"}
 )
 def test_each_class_of_failure_is_sent_again_as_often_as_it_should(
     program: Program, status: int, error: Mapping[str, Any], requests: int
-) -> None:  # A37, requirement 10
+) -> None:  # A37
     program.server.script([{"status": status, "headers": NOW, "body": {"error": error}}], repeat_last=True)
     events = program.run("chat", code=1)
     assert error["message"] in ended(events)["error"]["message"]

@@ -1,4 +1,4 @@
-"""Event lists that the tests and the screenshots play: the session of screens.md."""
+"""Event lists that the tests and the screenshots play: one session from its start."""
 
 from pathlib import Path
 from typing import Any

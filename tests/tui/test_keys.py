@@ -1,4 +1,4 @@
-"""Every key of screens.md 5.2: the bytes a terminal sends for it, and what it does where."""
+"""Every key of the tables: the bytes a terminal sends for it, and what it does where."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

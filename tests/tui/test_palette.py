@@ -1,4 +1,4 @@
-"""The contrasts of screens.md 4.2, computed from the colours that are painted."""
+"""The contrasts of the palette, computed from the colours that are painted."""
 
 import pytest
 

@@ -28,7 +28,7 @@ class Item:
         return True
 
 
-# One entry for each step of screens.md 2, first to go first.
+# One entry for each step in which it gets shorter, first to go first.
 _DROPS = (
     "branch",
     "provider",
