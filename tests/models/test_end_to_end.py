@@ -147,7 +147,7 @@ def test_arguments_that_are_always_cut_end_the_run(program: Program) -> None:  #
     program.server.script([{"calls": [cut], "stop": "length"}], repeat_last=True)
     events = program.run("chat", code=3)
     assert ended(events)["reason"] == "loop_detected"
-    assert len(program.server.requests) <= 6  # notice, block and stop of the loop detector, then the last words
+    assert len(program.server.requests) <= 6  # notice, block, stop, then the last words
     assert not (program.workspace / "a.txt").exists()
 
 
