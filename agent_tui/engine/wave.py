@@ -1,4 +1,4 @@
-"""Runs one wave: gate, checkpoint, `started` on disk, run, outcomes (design b.3, b.6, f.3)."""
+"""Runs one wave: gate, checkpoint, `started` on disk, run, outcomes."""
 
 import asyncio
 from collections.abc import Sequence
