@@ -83,7 +83,7 @@ def _settle(
         place=shown(config.workspace),
         branch=git_branch(config.workspace),
         plain=plain,
-        theme=config.interface.get("theme", "auto"),
+        interface=config.interface,
     )
     answer = questions.ask_for_trust(asker, config, settings)
     if answer == "quit":
@@ -100,7 +100,7 @@ def _settle(
         if choice.demo:
             return config, settings
     if trouble is not None:
-        chosen = questions.ask_without_sandbox(asker, *trouble)
+        chosen = questions.ask_without_sandbox(asker, config, *trouble)
         if not chosen:
             return None
         arguments.setting_sandbox = "read-only" if chosen == "look_only" else arguments.setting_sandbox

@@ -5,19 +5,21 @@ On a screen each question is a sheet of `agent_tui.tui.start`; in line mode the 
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
-from agent_tui.cli.entering import Choice, ask_line, entered_address, entered_key
+from agent_tui.cli.entering import LEAVE, Choice, ask_line, entered_address, entered_key
 from agent_tui.config.edit import set_value
 from agent_tui.config.layers import Settings, project_effects
+from agent_tui.config.paths import CONFIG_NAME, shown
 from agent_tui.config.providers import provider_table
 from agent_tui.config.trust import Survey, TrustFile, TrustStore, survey
 from agent_tui.engine.types import Config
-from agent_tui.models.catalog import Provider, find_model, readable_providers
+from agent_tui.models.catalog import CatalogError, Provider, find_model, readable_providers
 from agent_tui.models.example import EXAMPLE_LOCAL_MODEL, EXAMPLE_MODEL
-from agent_tui.models.local import find_local_servers
+from agent_tui.models.local import LocalServer, find_local_servers
 from agent_tui.safe_text import visible
 from agent_tui.tui.start import FoundModel, Sheet, ask, cut_sheet, model_sheet, sandbox_sheet, trust_sheet
 from checkpoints.types import CutRollback
@@ -38,11 +40,11 @@ class Asker:
     place: str
     branch: str
     plain: bool
-    theme: str
+    interface: Mapping[str, str]  # settings of the interface
 
     def ask(self, sheet: Sheet) -> str:
         """The value chosen, empty when the person left."""
-        return _ask_in_lines(sheet) if self.plain else ask(sheet, self.theme)
+        return _ask_in_lines(sheet) if self.plain else ask(sheet, self.interface)
 
 
 def ask_for_trust(
@@ -54,9 +56,7 @@ def ask_for_trust(
     if not store.look(found).must_ask:
         return "unasked"
     found = survey(config.workspace, instructions=candidates(config.workspace), names=NAMES)
-    sheet = trust_sheet(
-        asker.place, [(file.shown, _effects(file, settings)) for file in found.files], branch=asker.branch
-    )
+    sheet = trust_sheet(asker.place, _effects(found.files, settings), branch=asker.branch)
     while True:
         match asker.ask(sheet):
             case "trust":
@@ -75,14 +75,16 @@ def ask_for_model(asker: Asker, settings: Settings, health: Sequence[tuple[str, 
     """Ask which model; None to quit. Nothing leaves this machine before the answer."""
     table = provider_table(settings)
     providers = list(readable_providers(table))
-    keys = sorted(p.api_key_env for p in providers if p.api_key_env and not p.needs_base_url)
-    found = _with_keys(providers)
-    for server in asyncio.run(find_local_servers(table)):
-        address = server.base_url.removeprefix("http://").partition("/")[0]
-        names = server.models[:MODELS_OF_EACH]
-        found += [FoundModel(name=f"{server.provider}/{name}", where=address) for name in names]
+    keys = [p.api_key_env for p in providers if p.api_key_env and not p.needs_base_url]
+    file = settings.config_dir / CONFIG_NAME
     sheet = model_sheet(
-        asker.place, found, keys=keys, ports=_ports(providers), branch=asker.branch, health=health
+        asker.place,
+        _found(providers, asyncio.run(find_local_servers(table))),
+        keys=keys,
+        ports=_ports(providers),
+        branch=asker.branch,
+        health=health,
+        settings_file=shown(file),
     )
     while True:
         match asker.ask(sheet):
@@ -95,7 +97,7 @@ def ask_for_model(asker: Asker, settings: Settings, health: Sequence[tuple[str, 
                 if choice is not None:
                     return choice
             case "file":
-                print(f"{settings.config_dir / 'config.toml'}\n\n{EXAMPLES}")
+                print(f"{file}\n\n{EXAMPLES}")
                 return None
             case chosen:
                 name = chosen.removesuffix("+")
@@ -130,17 +132,25 @@ def ask_about_cut(asker: Asker, config: Config, cut: CutRollback) -> bool:
     return bool(answer)
 
 
-def ask_without_sandbox(asker: Asker, what: str, fix: str) -> str:
+def ask_without_sandbox(asker: Asker, config: Config, what: str, fix: str) -> str:
     """`ask_each`, `look_only`, or empty to quit."""
-    return asker.ask(sandbox_sheet(asker.place, what=what, fix=fix, branch=asker.branch))
+    undo = health_of(config, has_sandbox=False)[1:]
+    return asker.ask(sandbox_sheet(asker.place, what=what, fix=fix, branch=asker.branch, health=undo))
 
 
-def _effects(file: TrustFile, settings: Settings) -> list[str]:
-    if not file.sha256:
-        return ["cannot be read, so it is never used"]
-    if file.kind == "settings":
-        return project_effects(settings, file.path, file.path.read_bytes())
-    return [f"{file.lines} line{'' if file.lines == 1 else 's'} of instructions for the model"]
+def _effects(files: Sequence[TrustFile], settings: Settings) -> list[tuple[str, Sequence[str]]]:
+    """Each file with what it would do; what lines of instructions are is said once."""
+    effects: list[tuple[str, Sequence[str]]] = []
+    kind = " of instructions for the model"
+    for file in files:
+        if not file.sha256:
+            told = ["cannot be read, so it is never used"]
+        elif file.kind == "settings":
+            told = project_effects(settings, file.path, file.path.read_bytes())
+        else:
+            told, kind = [f"{file.lines} line{'' if file.lines == 1 else 's'}{kind}"], ""
+        effects.append((file.shown, told))
+    return effects
 
 
 def _view(found: Survey, asker: Asker) -> None:
@@ -151,18 +161,34 @@ def _view(found: Survey, asker: Asker) -> None:
         ask_line("Enter goes back> ")
 
 
-def _with_keys(providers: Sequence[Provider]) -> list[FoundModel]:
-    found = []
-    for provider in providers:
-        if provider.needs_base_url or not os.environ.get(provider.api_key_env or "-"):
-            continue
-        for model in list(provider.table.get("models", {}))[:MODELS_OF_EACH]:
-            info, _ = find_model(provider, model)
-            prices = (info.price_input, info.price_output)
-            price = f"${prices[0]:.2f} / ${prices[1]:.2f}" if None not in prices else ""
-            window = f"{info.context_window // 1000}k"
-            found.append(FoundModel(name=info.name, where=provider.api_key_env, window=window, price=price))
+def _found(providers: Sequence[Provider], servers: Sequence[LocalServer]) -> list[FoundModel]:
+    """Models of providers that have a key, then those that servers on this machine name."""
+    with_key = [p for p in providers if not p.needs_base_url and os.environ.get(p.api_key_env or "-")]
+    found: list[FoundModel] = []
+    for provider in with_key:
+        found += _models(provider, list(provider.table.get("models", {})), provider.api_key_env)
+    known = {provider.name: provider for provider in providers}
+    for server in servers:
+        address = server.base_url.partition("://")[2].partition("/")[0]
+        where = "on this machine" if with_key else address
+        found += _models(known[server.provider], server.models, where, price="no price" if with_key else "")
     return found
+
+
+def _models(provider: Provider, names: Sequence[str], where: str, *, price: str = "") -> Iterator[FoundModel]:
+    """The first ones, with `price` for what costs nothing; settings of one that are wrong are told when it
+    is chosen."""
+    for name in names[:MODELS_OF_EACH]:
+        with suppress(CatalogError):
+            info, _ = find_model(provider, name)
+            known = not provider.local and info.price_input is not None and info.price_output is not None
+            yield FoundModel(
+                name=info.name,
+                where=where,
+                window=info.context_window if info.known else None,
+                price=f"${info.price_input:.2f} / ${info.price_output:.2f}" if known else price,
+                is_local=provider.local,
+            )
 
 
 def _ports(providers: Sequence[Provider]) -> list[int]:
@@ -176,15 +202,16 @@ def _ask_in_lines(sheet: Sheet) -> str:
     print(f"\n{sheet.question}" if sheet.question else "")
     for option in sheet.options:
         print(f"  {option.key}  {visible(option.label)}  {visible(option.note)}".rstrip())
-    print("\n".join(["", *sheet.below]))
+    print("\n".join(["", *map(str.strip, sheet.below)]))
     for label, text in sheet.health:
         print(f"{label}: {' '.join(text.split())}")
     keys = [option.key for option in sheet.options]
+    leave = [] if any(not option.value for option in sheet.options) else [LEAVE]
     while True:
-        answer = ask_line(f"{', '.join(keys)}> ").lower()
+        answer = ask_line(f"{', '.join([*keys, *leave])}> ").lower()
         if not answer and sheet.preselected >= 0:
             return sheet.options[sheet.preselected].value
         if answer in keys:
             return sheet.options[keys.index(answer)].value
-        if answer in ("", "q"):
+        if answer in ("", LEAVE):
             return ""

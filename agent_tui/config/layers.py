@@ -128,9 +128,12 @@ def project_effects(settings: Settings, path: Path, data: bytes) -> list[str]:
     effects = []
     for key, value in wanted.items():
         option = find(key)
-        reason = _objection(option, value, settings.values.get(key)) if option else ""
-        kind = "  (a command)" if dotted(key) == "verify" else ""
-        effects.append(f"ignored: {reason}" if reason else f"sets {dotted(key)} = {_toml(value)}{kind}")
+        said = f"{dotted(key)} = {_toml(value)}"
+        if option and _objection(option, value, settings.values.get(key)):
+            why = "may not be loosened" if option.project == "tighten" else "no project may set it"
+            effects.append(f"ignored: {said}  ({why})")
+        else:
+            effects.append(f"sets {said}" + ("  (a command)" if dotted(key) == "verify" else ""))
     return effects or ["sets nothing"]
 
 

@@ -68,8 +68,8 @@ def _builtin() -> dict[str, Any]:
 
 
 def provider_names(overrides: Mapping[str, Any] | None = None) -> tuple[str, ...]:
-    """Built-in and configured providers; `demo` is not among them."""
-    return tuple(sorted({*_builtin(), *(overrides or {})}))
+    """Built-in providers in the order of the catalogue, then configured ones; `demo` is not among them."""
+    return tuple({**_builtin(), **(overrides or {})})
 
 
 def find_provider(name: str, overrides: Mapping[str, Any] | None = None) -> Provider:

@@ -1,5 +1,10 @@
-"""Shows one sheet of `start` on the terminal; has no editor, so nothing typed can end up in a message."""
+"""Shows one sheet of `start` on the terminal; has no editor, so nothing typed can end up in a message.
 
+Nothing typed answers it either: as a prompt, it takes a key that stands alone, after a pause.
+"""
+
+from collections.abc import Callable
+from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -11,7 +16,9 @@ from agent_tui.tui.chosen import Chosen
 from agent_tui.tui.driver import AgentDriver
 from agent_tui.tui.glyphs import ASCII, UNICODE, own_words
 from agent_tui.tui.screens.view import Body
-from agent_tui.tui.transcript.lines import Span, clip, ruled
+from agent_tui.tui.transcript.lines import Span, clip, plain, ruled
+from agent_tui.tui.widgets.arming import DELAY_S, Arming
+from agent_tui.tui.widgets.burst import Burst
 from agent_tui.tui.widgets.pane import Pane
 
 if TYPE_CHECKING:
@@ -28,13 +35,19 @@ class SheetApp(App[str], inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = []
     CSS = "Screen { background: $background; color: $foreground; } Pane { height: 1; }"
 
-    def __init__(self, sheet: "Sheet", look: Chosen | None = None) -> None:
+    def __init__(
+        self, sheet: "Sheet", look: Chosen | None = None, clock: Callable[[], float] = monotonic
+    ) -> None:
         super().__init__(driver_class=AgentDriver)
         chosen = look or Chosen()
         theme = chosen.theme
         self._sheet = sheet
         self._at = sheet.preselected
         self._scrolled = False  # by the person
+        self._clock = clock
+        self._arming = Arming(clock())
+        self._burst = Burst(self, self._key_alone, self._typed)
+        self._is_armed = False
         self._theme_name = theme
         self._glyphs = ASCII if chosen.ascii_only else UNICODE
         for each in themes.toolkit_themes():
@@ -51,43 +64,76 @@ class SheetApp(App[str], inherit_bindings=False):
 
     def on_mount(self) -> None:
         self._draw()
+        self.call_after_refresh(self._wait)
 
     def on_resize(self) -> None:
         self.call_later(self._draw)
 
     def _draw(self) -> None:
         width = self.size.width
-        self._body.show(self._sheet.lines(self._at, width))
-        keys = own_words(self._sheet.keys, self._glyphs)
+        lines = self._sheet.lines(self._at, width)
+        self._body.show(lines)
+        keys = own_words(self._sheet.keys if self._is_armed else "keys work in a moment", self._glyphs)
         self._rule.show([ruled((), (Span(keys, "muted"),), width, self._glyphs.rule)])
         foot = self._sheet.foot
         above = len(self._body.lines) - (self.size.height - OTHER_ROWS)
         if above > 0:
             foot = "PgUp shows what is above · " + foot
-        if not self._scrolled:
-            self._body.top = max(above, 0)  # the options are at the end, and are never out of sight
+        if not self._scrolled:  # the options are at the end, and the picked one is never out of sight
+            picked = [row for row, line in enumerate(lines) if plain(line).startswith("  > ")]
+            self._body.top = min([max(above, 0), *picked])
         self._foot.show([clip([Span("  " + own_words(foot, self._glyphs), "muted")], width)])
 
     def on_key(self, event: events.Key) -> None:
-        options = self._sheet.options
-        character = event.character or ""
         if event.key in ("ctrl+c", "escape"):
             self.exit("")
-        elif event.key in ("up", "down", "j", "k"):
-            step = 1 if event.key in ("down", "j") else -1
-            self._at = (
-                (self._at + step) % len(options) if self._at >= 0 else (0 if step > 0 else len(options) - 1)
-            )
-            self._scrolled = False
-            self._draw()
+        elif event.key in ("up", "down"):
+            self._move(1 if event.key == "down" else -1)
         elif event.key in ("pageup", "pagedown"):
             self._scrolled = True
             self._body.scroll((-1 if event.key == "pageup" else 1) * max(self._body.size.height - 2, 1))
-        elif event.key == "enter" and self._at >= 0:
-            self.exit(options[self._at].value)
-        elif character and character == self._sheet.extra and self._at >= 0:
+        elif event.is_printable and event.character:
+            self._burst.add(event.key, event.character)
+        elif event.key == "enter":
+            if self._burst.is_open:
+                self._burst.end_as_text()
+            elif not self._is_armed:
+                self._typed()
+            elif self._at >= 0:
+                self.exit(self._sheet.options[self._at].value)
+
+    def _move(self, by: int) -> None:
+        count = len(self._sheet.options)
+        self._at = (self._at + by) % count if self._at >= 0 else (0 if by > 0 else count - 1)
+        self._scrolled = False
+        self._draw()
+
+    def _key_alone(self, _: str, typed: str) -> None:
+        """A key that nothing followed at once."""
+        key, options = typed[0], self._sheet.options
+        if key in "jk":
+            self._move(1 if key == "j" else -1)
+        elif not self._is_armed:
+            self._typed()
+        elif (chosen := next((option for option in options if option.key == key), None)) is not None:
+            self.exit(chosen.value)
+        elif key == self._sheet.extra and self._at >= 0:
             self.exit(options[self._at].value + "+")
-        else:
-            chosen = next((option for option in options if option.key == character), None)
-            if chosen is not None:
-                self.exit(chosen.value)
+        elif key == "q":
+            self.exit("")
+
+    def _typed(self, _: str = "") -> None:
+        """What was not meant for it: the pause begins again."""
+        self._wait()
+        self._draw()
+
+    def _wait(self) -> None:
+        self._is_armed = False
+        self._arming.drawn(self._clock())
+        self.set_timer(DELAY_S + 0.01, self.check)
+
+    def check(self) -> None:
+        """Take keys when the pause is over."""
+        if not self._is_armed and self._arming.is_armed(self._clock(), draft=False):
+            self._is_armed = True
+            self._draw()

@@ -5,7 +5,7 @@ these screens has an editor, so nothing that is typed can end up in a message.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_tui.tui import toolkit, words
@@ -80,9 +80,12 @@ def sheet_lines(sheet: Sheet, at: int, width: int) -> list[Line]:
         rows += wrap(untrusted(option.note, "muted"), width, first=first, rest=line(" " * (7 + labels))) or [
             first
         ]
-    rows += [BLANK, *(line(Span("    " + text, "muted")) for text in sheet.below)] if sheet.below else []
+    rows += [BLANK, *(line(Span(text, "muted")) for text in sheet.below)] if sheet.below else []
     rows += [BLANK] if sheet.health else []
-    rows += [clip(line(Span(f"  {label:<9} ", "muted"), text), width) for label, text in sheet.health]
+    for part, text in sheet.health:
+        word, _, said = text.partition(" ")
+        begun = line(Span(f"  {part:<9} ", "muted"), f"{word:<6}")
+        rows += wrap([Span(said.strip())], width, first=begun, rest=line(" " * width_of(begun)))
     return rows
 
 
@@ -99,16 +102,16 @@ def _fact(label: Sequence[Span], text: str, column: int, width: int) -> list[Lin
     return [*rows, *(shown or [first])]
 
 
-def ask(sheet: Sheet, theme: str = "auto") -> str:
+def ask(sheet: Sheet, interface: Mapping[str, str]) -> str:
     """Show a sheet on this terminal; the value chosen, empty when the person left.
 
-    `theme` is the setting. What was typed before the sheet was there answers nothing.
+    `interface` holds the settings of the look. What was typed before the sheet was there answers nothing.
     """
     answers = Probe(sys.__stdin__.fileno() if sys.__stdin__ is not None else 0).answers()
     toolkit.prepare()
     from agent_tui.tui.sheet_app import SheetApp
 
-    return SheetApp(sheet, toolkit.look_for({"theme": theme}, answers)).run() or ""
+    return SheetApp(sheet, toolkit.look_for(interface, answers)).run(mouse=False) or ""
 
 
 # --- the three sheets ----------------------------------------------------------------------------
@@ -120,23 +123,24 @@ class FoundModel:
 
     name: str  # PROVIDER/MODEL
     where: str  # the variable that holds its key, or the address of a local server
-    window: str = ""
+    window: int | None = None  # tokens; None: nothing is known of the model
     price: str = ""
+    is_local: bool = False  # of a server on this machine
 
 
 def model_sheet(
     place: str, found: Sequence[FoundModel], *, keys: Sequence[str], ports: Sequence[int], branch: str = "",
-    health: Sequence[tuple[str, str]] = (),
+    health: Sequence[tuple[str, str]] = (), settings_file: str = "",
 ) -> Sheet:  # fmt: skip
-    """First start. Values: a model's name (with `+`: keep as default), `key`, `address`, `demo`,
-    `file`, empty for quit."""
+    """First start. Values: a model's name (with `+`: keep as default, in `settings_file`), `key`, `address`,
+    `demo`, `file`, empty for quit."""
     if not found:
         return _nothing_found_sheet(place, keys=keys, ports=ports, branch=branch, health=health)
     options = [
         Option(
             key=str(number),
             label=model.name,
-            note=f"{model.where:<20} {model.window:>5}  {model.price}".rstrip(),
+            note=f"{model.where:<19} {_window(model):>5}  {model.price}".rstrip(),
             value=model.name,
         )
         for number, model in enumerate(found[:7], 1)
@@ -145,33 +149,36 @@ def model_sheet(
     options.append(
         Option(key=str(len(options) + 1), label="Try the demo", note="no key, no network", value="demo")
     )
-    is_local = all(not model.price and model.where not in keys for model in found)
+    is_local = all(model.is_local for model in found)
     return Sheet(
         place=place,
         branch=branch,
         heading=f"Choose a model. Found{' on this machine, no key needed' if is_local else ''}:",
-        options=[*options, Option(key="q", label="Quit")],
+        options=options,
         below=_below_local(found) if is_local else _BELOW_KEYS,
         health=health,
         preselected=0,
         columns=27,
         extra="d",
         keys="Enter use once · d use and keep as default · q quit",
-        foot="settings file: ~/.config/agent-tui/config.toml",
+        foot=f"settings file: {settings_file}",
     )
 
 
 _BELOW_KEYS = (
-    "Keys are read from the environment and never stored.",
-    "Prices are per million tokens, in / out.",
+    "    Keys are read from the environment and never stored.",
+    "    Prices are per million tokens, in / out.",
 )
 SMALL_WINDOW = 32_000  # tokens
 
 
+def _window(model: FoundModel) -> str:
+    return "" if model.window is None else words.tokens(model.window)
+
+
 def _below_local(found: Sequence[FoundModel]) -> tuple[str, ...]:
-    windows = [int(each.window[:-1]) * 1_000 for each in found if each.window[:-1].isdigit()]
-    if any(window < SMALL_WINDOW for window in windows):
-        return ("! A window under 32k is small for coding work; compaction will be frequent.",)
+    if any(model.window is not None and model.window < SMALL_WINDOW for model in found):
+        return ("    ! A window under 32k is small for coding work; compaction will be frequent.",)
     return ()
 
 
@@ -250,7 +257,7 @@ def trust_sheet(place: str, files: Sequence[tuple[str, Sequence[str]]], *, branc
             Option(key="v", label="View", note="read the files first", value="view"),
             Option(key="q", label="Quit"),
         ],
-        below=("Commands run in the sandbox either way.",),
+        below=("  Commands run in the sandbox either way.",),
         preselected=0,
         columns=11,
         keys="n · t · v · q, or ↑ ↓ and Enter",
@@ -276,7 +283,9 @@ def cut_sheet(place: str, *, target: str, done: int, total: int, branch: str = "
     )
 
 
-def sandbox_sheet(place: str, *, what: str, fix: str, branch: str = "") -> Sheet:
+def sandbox_sheet(
+    place: str, *, what: str, fix: str, branch: str = "", health: Sequence[tuple[str, str]] = ()
+) -> Sheet:
     """No sandbox here. Values: `ask_each`, `look_only`, empty for quit."""
     return Sheet(
         place=place,
@@ -299,7 +308,7 @@ def sandbox_sheet(place: str, *, what: str, fix: str, branch: str = "") -> Sheet
             ),
             Option(key="3", label="Quit and fix it"),
         ],
-        health=[("Undo", "ok    checkpoints are kept outside your project")],
+        health=health,
         columns=24,
         keys="1–3 or ↑ ↓ and Enter",
         foot="agent-tui doctor shows each part that works",

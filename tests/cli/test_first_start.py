@@ -30,7 +30,7 @@ def test_trust_holds_for_exactly_these_files(program: Program) -> None:
     with Terminal(program) as terminal:
         terminal.expect("off until you trust them")
         terminal.expect('.agent-tui/config.toml  sets verify = "make"  (a command)')
-        terminal.expect('ignored: `sandbox = "off"` would loosen it')
+        terminal.expect('ignored: sandbox = "off"  (may not be loosened)')
         terminal.expect("AGENTS.md  1 line of instructions")
         terminal.type("v\n")
         terminal.expect("be kind")

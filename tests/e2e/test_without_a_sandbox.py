@@ -140,8 +140,8 @@ def test_a_person_is_asked_for_every_command_where_there_is_none(
     project.make(program)
     model_server.script([{"calls": [call("exec_command", cmd="touch ran")]}, {"text": "done"}])
     with screen(program, "userns", *model_flags("chat", model_server.base_url())) as it:
-        it.shows("The sandbox cannot start on this machine")
-        it.type("1\r")
+        it.shows("The sandbox cannot start on this machine", "1–3 or ↑ ↓ and Enter")
+        it.type("1")
         it.shows("NO SANDBOX, asks", "ready")
         it.say("go")
         it.shows("touch ran", "no sandbox on this machine", "n  deny")

@@ -11,7 +11,6 @@ from agent_tui.engine import commands
 from agent_tui.engine import events as e
 from agent_tui.engine.costs import Costs
 from agent_tui.engine.types import Decision, EndReason, InputKind, PlanStep, SandboxStatus
-from agent_tui.tui.start import FoundModel, Sheet, model_sheet, sandbox_sheet, trust_sheet
 from checkpoints.types import (
     Author,
     Cause,
@@ -676,41 +675,4 @@ SCENES: dict[str, Scene] = {
     "pending-list": Scene(play=scenes.command_runs, keys=("alt+up", "alt+up")),
     "picked-block": Scene(play=scenes.finished, keys=("ctrl+up", "ctrl+up")),
     "scrolled-up": Scene(play=scenes.finished, keys=("pageup",)),
-}
-
-HEALTH = [
-    ("Sandbox", "ok    commands write in this directory only, network off"),
-    ("Undo", "ok    checkpoints are kept outside your project"),
-]
-MODELS = [
-    FoundModel(name="openai/gpt-5.1", where="OPENAI_API_KEY", window="272k", price="$1.25 / $10.00"),
-    FoundModel(name="ollama/qwen3-coder:30b", where="on this machine", window="64k", price="no price"),
-]
-SETTINGS = [
-    (
-        ".agent-tui/config.toml",
-        ['sets model = "openai/gpt-5.1-mini"', 'sets verify = "make test"'],
-    ),
-    ("AGENTS.md", ["38 lines of instructions for the model"]),
-    (f"tools/{HOSTILE}", ["6 lines"]),
-]
-# What is asked before a session exists; each is an app of its own.
-SHEETS: dict[str, Sheet] = {
-    "start-nothing-found": model_sheet(
-        "~/src/slugkit",
-        [],
-        keys=["OPENAI_API_KEY", "MISTRAL_API_KEY"],
-        ports=[11434, 8080],
-        branch="main",
-        health=HEALTH,
-    ),
-    "start-models-found": model_sheet(
-        "~/src/slugkit", MODELS, keys=[], ports=[], branch="main", health=HEALTH
-    ),
-    "start-trust": trust_sheet("~/src/slugkit", SETTINGS, branch="main"),
-    "start-no-sandbox": sandbox_sheet(
-        "~/src/slugkit",
-        what="`bwrap` may not create a user namespace (AppArmor)",
-        fix="install the profile for /usr/bin/bwrap; agent-tui doctor prints it",
-    ),
 }

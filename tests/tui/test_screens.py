@@ -16,7 +16,7 @@ from agent_tui.tui.glyphs import ASCII, UNICODE
 from agent_tui.tui.screens.view import Body, View
 from agent_tui.tui.sheet_app import SheetApp
 from agent_tui.tui.widgets.pane import Pane
-from tests.tui import gallery
+from tests.tui import gallery, sheets
 from tests.tui.driving import Driven, driven
 from tests.tui.pictures import Picture, has_colour, take
 
@@ -59,19 +59,27 @@ async def test_picture(tmp_path: Path, name: str) -> None:
     _compare(name, found)
 
 
-@pytest.mark.parametrize("name", gallery.SHEETS)
+@pytest.mark.parametrize("name", sheets.SHEETS)
 async def test_picture_of_a_start(name: str) -> None:
     found: dict[str, str] = {}
     for look, size in (COLOURED | {"60x15": (60, 15)}).items():
-        pictures: dict[str, Picture] = {}
-        for theme in ("light", "dark"):
-            app = SheetApp(gallery.SHEETS[name], Chosen(theme=theme))
-            async with app.run_test(size=size) as pilot:
-                await pilot.pause()
-                pictures[theme] = take(app, theme)
+        pictures = {theme: await _sheet(name, size, theme) for theme in ("light", "dark")}
         found[look] = _same_in(pictures)
+    found["80x24-ascii"] = (await _sheet(name, (80, 24), "mono", ascii_only=True)).text
     _check_shape(found)
     _compare(name, found)
+
+
+async def _sheet(name: str, size: tuple[int, int], theme: str, *, ascii_only: bool = False) -> Picture:
+    now = [0.0]
+    app = SheetApp(sheets.SHEETS[name], Chosen(theme=theme, ascii_only=ascii_only), lambda: now[0])
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        now[0] += 0.6
+        app.check()
+        await pilot.pause()
+        assert not (theme == "mono" and has_colour(app))
+        return take(app, "dark" if theme == "mono" else theme)
 
 
 async def _both_themes(it: Driven) -> str:
@@ -130,7 +138,7 @@ def _compare(name: str, found: dict[str, str]) -> None:
 def test_every_picture_has_its_scene() -> None:
     looks = ("-80x24-ascii", "-80x24", "-60x15", "-120x40", "-160x50")
     names = {_without(file.stem, looks) for file in PICTURES.glob("*.txt")}
-    assert names == {*gallery.SCENES, *gallery.SHEETS}
+    assert names == {*gallery.SCENES, *sheets.SHEETS}
 
 
 def _without(stem: str, ends: tuple[str, ...]) -> str:

@@ -3,18 +3,25 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
+from textual import events
 
 from agent_tui.tui.sheet_app import SheetApp
-from agent_tui.tui.start import FoundModel, model_sheet, sandbox_sheet, sheet_lines, trust_sheet
+from agent_tui.tui.start import Sheet, sheet_lines
 from agent_tui.tui.transcript.lines import plain
+from agent_tui.tui.widgets.burst import BURST_S
+from tests.tui.pictures import rows
+from tests.tui.sheets import SHEETS
 
 ROOT = Path(__file__).resolve().parents[2]
-NOTHING = model_sheet("~/src/slugkit", [], keys=["OPENAI_API_KEY"], ports=[11434], branch="main")
-FOUND = model_sheet(
-    "~/src/slugkit", [FoundModel(name="openai/gpt-5.1", where="OPENAI_API_KEY")], keys=[], ports=[]
-)
-TRUST = trust_sheet("~/src/slugkit", [("AGENTS.md", ["38 lines"]), ("[bold]x[/]\x1b", ["6 lines"])])
-SANDBOX = sandbox_sheet("~/src/slugkit", what="`bwrap` may not", fix="install the profile")
+NOTHING, FOUND = SHEETS["first-start-nothing-found"], SHEETS["keys-found"]
+TRUST, SANDBOX = SHEETS["trust-hostile"], SHEETS["sandbox-unavailable"]
+
+
+def arm(app: SheetApp, now: list[float]) -> None:
+    """The pause after which it takes keys is over."""
+    now[0] += 0.6
+    app.check()
 
 
 @pytest.mark.parametrize(
@@ -22,7 +29,9 @@ SANDBOX = sandbox_sheet("~/src/slugkit", what="`bwrap` may not", fix="install th
     [
         (NOTHING, ["enter", "3"], "demo"),  # nothing is preselected, so Enter alone does nothing
         (NOTHING, ["down", "down", "enter"], "address"),
+        (NOTHING, ["j", "k", "enter"], ""),
         (NOTHING, ["5"], ""),
+        (FOUND, ["q"], ""),
         (FOUND, ["enter"], "openai/gpt-5.1"),
         (FOUND, ["d"], "openai/gpt-5.1+"),
         (TRUST, ["enter"], "not_now"),
@@ -31,19 +40,45 @@ SANDBOX = sandbox_sheet("~/src/slugkit", what="`bwrap` may not", fix="install th
         (SANDBOX, ["enter", "2"], "look_only"),
     ],
 )
-async def test_a_sheet_returns_what_was_chosen(sheet: object, keys: list[str], value: str) -> None:
-    app = SheetApp(sheet)  # type: ignore[arg-type]
+async def test_a_sheet_returns_what_was_chosen(sheet: Sheet, keys: list[str], value: str) -> None:
+    now = [0.0]
+    app = SheetApp(sheet, clock=lambda: now[0])
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press(*keys)
+        await pilot.pause()
+        arm(app, now)
+        for key in keys:
+            await pilot.press(key)
+            await pilot.pause(BURST_S + 0.02)
     assert (app.return_value or "") == value
+
+
+async def test_nothing_typed_answers_a_sheet() -> None:
+    """Kin of A31: what was typed for the editor, too early or in one go, trusts nothing."""
+    now = [0.0]
+    app = SheetApp(TRUST, clock=lambda: now[0])
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        for key in ("t", "enter"):
+            await pilot.press(key)
+            await pilot.pause(BURST_S + 0.02)
+        arm(app, now)
+        for typed in "tidy\r":  # all at once, whatever the machine is busy with
+            app.post_message(events.Key({"\r": "enter"}.get(typed, typed), typed))
+        await pilot.pause(BURST_S + 0.02)
+        assert app.is_running and app.return_value is None
+        assert "keys work in a moment" in "\n".join(rows(app))
+        arm(app, now)
+        await pilot.press("t")
+        await pilot.pause(BURST_S + 0.02)
+    assert app.return_value == "trust"
 
 
 @pytest.mark.parametrize("sheet", [NOTHING, FOUND, TRUST, SANDBOX])
 @pytest.mark.parametrize("width", [60, 80])
-def test_a_sheet_fits_and_shows_names_as_they_are(sheet: object, width: int) -> None:
-    rows = [plain(row) for row in sheet_lines(sheet, 0, width)]  # type: ignore[arg-type]
-    assert all(len(row) <= width for row in rows)
-    assert "\x1b" not in "".join(rows)
+def test_a_sheet_fits_and_shows_names_as_they_are(sheet: Sheet, width: int) -> None:
+    shown = [plain(row) for row in sheet_lines(sheet, 0, width)]
+    assert all(cell_len(row) <= width for row in shown)
+    assert "\x1b" not in "".join(shown)
 
 
 def test_no_question_before_a_session_imports_the_toolkit_too_early() -> None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+from textual.message_pump import MessagePump
 from textual.timer import Timer
-from textual.widget import Widget
 
 BURST_S = 0.05  # a pasted or typed-ahead word comes closer than this, two deliberate keys do not
 _REPEATING = frozenset("jk ")  # held down they scroll
@@ -13,7 +13,9 @@ class Burst:
     """Holds a printable key until it is clear that it stands alone; then `alone` gets its name and all
     it typed, which is more than one character where it was held down."""
 
-    def __init__(self, owner: Widget, alone: Callable[[str, str], None], text: Callable[[str], None]) -> None:
+    def __init__(
+        self, owner: MessagePump, alone: Callable[[str, str], None], text: Callable[[str], None]
+    ) -> None:
         self._owner = owner
         self._alone = alone
         self._text = text
