@@ -7,7 +7,6 @@ import asyncio
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Literal
 
 from agent_tui.cli.entering import LEAVE, Choice, ask_line, entered_address, entered_key
@@ -17,6 +16,7 @@ from agent_tui.config.paths import CONFIG_NAME, shown
 from agent_tui.config.providers import provider_table
 from agent_tui.config.trust import Survey, TrustFile, TrustStore, survey
 from agent_tui.engine.types import Config
+from agent_tui.frozen import frozen
 from agent_tui.models.catalog import CatalogError, Provider, find_model, readable_providers
 from agent_tui.models.example import EXAMPLE_LOCAL_MODEL, EXAMPLE_MODEL
 from agent_tui.models.local import LocalServer, find_local_servers
@@ -33,7 +33,7 @@ model = "compatible/NAME"           # any other server, with [providers.compatib
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Asker:
     """How questions are put here."""
 

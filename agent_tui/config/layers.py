@@ -1,7 +1,7 @@
 """Puts the layers on top of each other: flag > environment > project > profile > user > default."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from agent_tui.config import paths
@@ -9,6 +9,7 @@ from agent_tui.config.options import OPTIONS, Key, Option, Value, by_name, dotte
 from agent_tui.config.toml_file import FileSettings, content, parse, parse_assignment, read_file
 from agent_tui.config.values import BadValueError, from_text
 from agent_tui.errors import UsageError
+from agent_tui.frozen import frozen
 from agent_tui.near import nearest
 
 DEFAULT, USER, PROJECT, ENVIRONMENT, FLAG = "default", "user", "project", "env", "flag"
@@ -16,7 +17,7 @@ SESSION = "session"  # what a session that is continued was begun with
 IsTrusted = Callable[[Path, Path, bytes], bool]  # state directory, file, its content → whether it counts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Setting:
     """A value and the layer it came from."""
 
@@ -24,7 +25,7 @@ class Setting:
     layer: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ignored:
     """Something a workspace asked for and did not get."""
 
@@ -32,7 +33,7 @@ class Ignored:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Settings:
     """Effective values of all layers."""
 

@@ -8,11 +8,12 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from agent_tui.frozen import frozen
 from agent_tui.models.base import ModelInfo
 from agent_tui.models.keys import as_argv
 from context.items import Api
@@ -28,7 +29,7 @@ class CatalogError(ValueError):
     """A provider is unknown or a configured value is of the wrong kind; the text is one line."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Quirks:
     """Where a server departs from its dialect's first vendor; the defaults suit most."""
 
@@ -44,7 +45,7 @@ class Quirks:
     tool_choice_none: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Provider:
     """One entry of the provider table."""
 

@@ -6,8 +6,8 @@ these screens has an editor, so nothing that is typed can end up in a message.
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from agent_tui.frozen import frozen
 from agent_tui.tui import toolkit, words
 from agent_tui.tui.probe import Probe
 from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, line, untrusted, width_of, wrap
@@ -15,7 +15,7 @@ from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, line, untrus
 WIDEST_LABEL = 30  # columns of a fact's label, with the gap behind it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Option:
     """One row; `value` is what is returned."""
 
@@ -25,7 +25,7 @@ class Option:
     value: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Sheet:
     """A screen of facts and options; `preselected` is an index, -1 for none."""
 
@@ -117,7 +117,7 @@ def ask(sheet: Sheet, interface: Mapping[str, str]) -> str:
 # --- the three sheets ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FoundModel:
     """A model that could be used at once."""
 
