@@ -159,7 +159,7 @@ def _piece_outcome(name: str, source: "Source", line: int, piece: "Piece") -> Ou
 
 def _headline(name: str, where: str, source: "Source", notes: Sequence[str]) -> str:
     size = f"{source.size_bytes:,} bytes"
-    return f"[{' · '.join((name, where, size, *([source.note] if source.note else []), *notes))}]"
+    return f"[{' · '.join((name, where, size, *source.notes, *notes))}]"
 
 
 def _range(page: "Page") -> str:

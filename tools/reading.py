@@ -6,7 +6,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -22,6 +22,8 @@ from tools.reads import TIMEOUT_S
 from tools.text_file import MAX_BYTES, byte_order_mark, decoded_lines
 
 _CHUNK = 1 << 20
+_UNSOUND = "encoding utf-8; � stands for bytes that are not valid in it"
+_ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are no UTF-8, as `surrogateescape` decodes them
 _MARKED_END = re.compile(f"{MARK}([0-9,]+){MARK}\\Z")
 
 
@@ -45,7 +47,7 @@ class Source:
     encoding: str
     total_lines: int | None  # None: not known before the end is read
     data: bytes | None = None  # the content, where all of it was read
-    note: str = ""
+    notes: Sequence[str] = ()  # complete once the rows have been read
 
 
 @frozen
@@ -88,20 +90,22 @@ def open_source(path: Path, name: str, span: Span | None = None) -> Source:
         _refuse_binary(head, state.st_size, name)
         data = file.read(MAX_BYTES + 1) if state.st_size <= MAX_BYTES else b""
         if max(state.st_size, len(data)) > MAX_BYTES:  # also one that grows while it is read
-            rows = _streamed(_large(fd, head, state.st_size, name), span)
-            return Source(rows=rows, size_bytes=state.st_size, encoding="utf-8", total_lines=None)
+            notes: list[str] = []
+            rows = _streamed(_large(fd, head, state.st_size, name), span, notes)
+            return Source(
+                rows=rows, size_bytes=state.st_size, encoding="utf-8", total_lines=None, notes=notes
+            )
     encoding, lines = decoded_lines(data)
-    is_sound = encoding != "utf-8" or _is_utf8(data)
-    note = "" if encoding == "utf-8" else f"encoding {encoding}"
-    if not is_sound:
-        note = "encoding utf-8; � stands for bytes that are not valid in it"
+    notes = [] if encoding == "utf-8" else [f"encoding {encoding}"]
+    if encoding == "utf-8" and not _is_utf8(data):
+        notes = [_UNSOUND]
     return Source(
         rows=_rows(lines, span),
         size_bytes=len(data),
         encoding=encoding,
         total_lines=len(lines),
         data=data,
-        note=note,
+        notes=notes,
     )
 
 
@@ -144,17 +148,20 @@ def _large(fd: int, head: bytes, size: int, name: str) -> BinaryIO:
     return os.fdopen(os.dup(fd), "rb")
 
 
-def _streamed(file: BinaryIO, span: Span | None) -> Iterator[Row]:
-    """Lines of a large file; of a line that is large itself no more than a chunk is held."""
+def _streamed(file: BinaryIO, span: Span | None, notes: list[str]) -> Iterator[Row]:
+    """Lines of a large file; of a line that is large itself no more than a chunk is held. What is to be
+    said of them goes to `notes`."""
     until = time.monotonic() + TIMEOUT_S
     number, kept, length, last = 1, "", 0, ""
-    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="surrogateescape")
     with file:
         while True:
             _check_time(until)
             data = file.readline(_CHUNK)
             is_whole = not data or data.endswith(b"\n")
             text = decoder.decode(data.removesuffix(b"\n"), is_whole)
+            if not text.isascii() and _ESCAPED.search(text):
+                text, notes[:] = _ESCAPED.sub("�", text), [_UNSOUND]
             start, size = _kept(number, span)
             kept += text[max(0, start - length) : max(0, start + size - length)]
             length, last = length + len(text), text[-1:] or last

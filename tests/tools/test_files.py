@@ -137,6 +137,18 @@ async def test_encodings_are_found(room: Room, data: bytes, text: str, note: str
     assert note in outcome.text
 
 
+async def test_a_large_file_of_another_encoding_says_so(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tools.reading.MAX_BYTES", 8)
+    room.write("f", "grüße ü\n\n".encode() + b"gr\xfc\xdfe\n")
+    first = await room.call("read_file", path="f", end_line=1)
+    assert first.text.endswith("bytes]\n1\tgrüße ü"), first.text
+    both = await room.call("read_file", path="f")
+    assert (
+        "· encoding utf-8; � stands for bytes that are not valid in it]\n1\tgrüße ü\n2\t\n3\tgr��e"
+        in both.text
+    )
+
+
 async def test_what_is_no_text_is_refused_with_the_way_out(room: Room) -> None:
     room.write("dot.png", PNG)
     room.write("prog", b"\x7fELF" + bytes(300))
