@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.catalogue import is_listed
 from tests.program import Program
 
 EXEC = ("exec", "-m", "demo/scripted")
@@ -77,6 +78,7 @@ def test_a_contradiction_is_refused(program: Program, argv: tuple[str, ...], pro
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith(f"agent-tui: {problem}")
     assert ran.err.count("\n") == 1
+    assert is_listed(ran.err.strip().removeprefix("agent-tui: ")), "docs/errors.md does not have it"
     assert not program.state.exists(), "nothing was begun"
 
 

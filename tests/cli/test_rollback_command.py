@@ -9,6 +9,7 @@ import pytest
 
 from checkpoints.gitprocess import find_git
 from checkpoints.types import Phase
+from tests.catalogue import is_listed
 from tests.checkpoints.sessions import Session
 from tests.checkpoints.trees import manifest
 from tests.cli.terminal import Terminal
@@ -251,6 +252,7 @@ def test_errors_are_one_line(program: Program, session: Session, line: str, code
     assert (ran.code, ran.out.count("rolled back")) == (code, 0)
     assert words in ran.err
     assert ran.err.count("\n") == 1
+    assert is_listed(ran.err.strip().removeprefix("agent-tui: ")), "docs/errors.md does not have it"
 
 
 def test_prune_drops_what_is_old(program: Program, session: Session) -> None:
