@@ -17,6 +17,7 @@ MIN_READ_BYTES = 4_096
 GATHER_S = 0.005  # small reads are cleaned together: a terminal gives at most 4 KiB at once
 DRAIN_S = 0.1  # for output after the end of the command
 SILENCE_S = 0.25  # after new output: a prompt, or a pause worth reporting
+TAIL_CHARS = 2_000
 LOOK_S = 0.5  # between looks whether it waits for input
 LIVE_INTERVAL_S = 0.05  # at most 20 displays a second
 WORK_S = 0.002  # on a flood at a stretch: a key press takes many turns of the event loop until it shows
@@ -47,6 +48,7 @@ class Terminal:
         self.on_gone: Callable[[], None] = lambda: None
         self.on_waiting: Callable[[bool], None] = lambda _: None  # whether it waits for input, as it changes
         self.awaits_input = False
+        self.tail = ""  # the end of what was shown
         self.ending = Ending.BY_ITSELF
         self.over = asyncio.Event()
         self.gone = asyncio.Event()
@@ -218,6 +220,8 @@ class Terminal:
         self._tick = None
         text = self.collector.display()
         if text:
+            lines = (self.tail + text).split("\n")
+            self.tail = "\n".join(line.rpartition("\r")[2] for line in lines)[-TAIL_CHARS:]
             self.show(text)
 
     def _look(self) -> None:

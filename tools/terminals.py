@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 MAX_LIVE = 32
 MAX_ENDED = 64
-_TAIL_CHARS = 2_000
 _MAX_NEWS = 256  # pieces of live output nobody fetched; ends are never dropped
 
 
@@ -35,7 +34,6 @@ class Entry:
     stopping: asyncio.Task[None] | None = None  # asked to end, by signals in turn
     stopping_at: float = 0.0  # since when, UTC seconds
     ended_at: float = 0.0  # UTC seconds
-    last_text: str = ""  # the end of what the model or a person saw of it
 
     @property
     def is_live(self) -> bool:
@@ -120,7 +118,6 @@ class Terminals:
         return entry
 
     def _output(self, entry: Entry, text: str) -> None:
-        entry.last_text = (entry.last_text + text)[-_TAIL_CHARS:]
         if len(self._news) < _MAX_NEWS:
             self._news.append(TerminalNews(terminal=entry.id, call_id=entry.call_id, text=text))
         self._stir.set()
@@ -192,7 +189,7 @@ def _row(entry: Entry) -> Mapping[str, Any]:
         "ended_at": entry.ended_at,
         "stopping_at": entry.stopping_at if entry.is_live else 0.0,
         "call_id": entry.call_id,
-        "tail": entry.last_text,
+        "tail": entry.terminal.tail if entry.terminal else "",
         "awaits_input": entry.terminal is not None and entry.terminal.awaits_input,
         "exit_code": end.code if end else None,
         "signal": end.signal if end else None,

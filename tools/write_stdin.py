@@ -149,7 +149,6 @@ class WriteStdin:
             terminal_id=entry.id,
             notes=tuple(notes),
         )
-        entry.last_text = outcome.text.partition("\n")[2][-2_000:]
         if interrupted:
             return replace(outcome, status=OutcomeStatus.INTERRUPTED)
         # typing and looking worked, whatever the command came to
@@ -234,7 +233,7 @@ def _ended(entry: Entry, terminal: "Terminal", arguments: Arguments) -> Outcome:
     status = OutcomeStatus.SUCCEEDED
     if _acts(arguments):
         status = OutcomeStatus.FAILED
-        text = f"{text}\nNothing was typed or sent. Its last output:\n{entry.last_text}".rstrip("\n")
+        text = f"{text}\nNothing was typed or sent. Its last output:\n{terminal.tail}".rstrip("\n")
     return Outcome(
         status=status,
         text=text,

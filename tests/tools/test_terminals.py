@@ -205,10 +205,11 @@ async def test_that_a_command_waits_for_input_is_told_as_it_changes(
     await asyncio.to_thread(until_true, lambda: room.sink.waits == [True])
     asking.cancel()
     await asking
-    await room.exec("sleep 0.4; read x; sleep 600", stdin=True, yield_ms=250)
+    await room.exec("printf 'name? '; sleep 0.4; read x; sleep 600", stdin=True, yield_ms=250)
     news = aiter(room.toolbox.terminal_news())
     assert (await anext(news)).awaits_input
-    assert room.toolbox.terminals()[0]["awaits_input"]
+    row = room.toolbox.terminals()[0]
+    assert (row["awaits_input"], row["tail"]) == (True, "name? ")
     await room.toolbox.terminal_input("t1", "me\n", "", None)
     assert (await anext(news)).awaits_input is False
     assert not room.toolbox.terminals()[0]["awaits_input"]
