@@ -2,8 +2,8 @@
 
 Contract, for `tools.exec_command`:
 
-* `spawn` must be called on the main thread of the process, inside its event loop: bwrap's parent
-  death signal belongs to the thread that started it.
+* `spawn` gives a `Start`, which is awaited on the main thread of the process, inside its event loop:
+  bwrap's parent death signal belongs to the thread that started it.
 * `Running.outputs` are non-blocking descriptors to read: one for a terminal (reading it raises EIO
   at its end), two for pipes (standard output, standard error). The reader closes none of them and
   takes its readers off the loop before it calls `Running.close`, which does.
@@ -12,7 +12,7 @@ Contract, for `tools.exec_command`:
   the same sandbox: `leftovers()` names it, `ended()` returns when nothing is left, `stop()` and
   `kill()` end all of it. Without leftovers the outputs reach their end right after `wait()`.
 * Everything dies when this process dies, by `kill -9` too.
-* With a mode other than `off` and no working sandbox `spawn` raises `SandboxError`, never runs.
+* With a mode other than `off` and no working sandbox a start raises `SandboxError`, never runs.
 """
 
 import asyncio
@@ -22,9 +22,10 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from agent_tui.frozen import frozen
 from sandbox import channels as wires
@@ -43,7 +44,7 @@ from sandbox.running import Exit, Running, start_failure
 from sandbox.shared_network import Network, SharedNetwork
 from sandbox.verification import verify
 
-__all__ = ["Exit", "Running", "spawn"]
+__all__ = ["Exit", "Running", "Start", "spawn"]
 
 _START_TIMEOUT_S = 20.0
 _FDS = Fds(
@@ -75,7 +76,7 @@ _RESET = [
 ]
 
 
-async def spawn(  # noqa: PLR0913 - one call says everything about one command
+def spawn(  # noqa: PLR0913 - one call says everything about one command
     argv: Sequence[str],
     *,
     policy: Policy,
@@ -88,11 +89,11 @@ async def spawn(  # noqa: PLR0913 - one call says everything about one command
     environ: Mapping[str, str] | None = None,
     inherit: Sequence[int] | None = None,
     shared_network: SharedNetwork | None = None,
-) -> Running:
-    """Start `argv`; returns once it runs. `size` is columns, rows; `env` is set for it on top of
-    what `sandbox.environment` lets through of `environ` (default: ours); `inherit` hands on three
-    descriptors as its streams; while the network is off, commands with the same `shared_network`
-    reach each other on loopback. Raises `SandboxError`."""
+) -> "Start":
+    """A start of `argv`; awaited, it gives the command once that runs. `size` is columns, rows; `env` is
+    set for it on top of what `sandbox.environment` lets through of `environ` (default: ours); `inherit`
+    hands on three descriptors as its streams; while the network is off, commands with the same
+    `shared_network` reach each other on loopback."""
     request = _Request(
         argv=list(argv),
         policy=policy,
@@ -103,15 +104,56 @@ async def spawn(  # noqa: PLR0913 - one call says everything about one command
         environ=os.environ if environ is None else environ,
         shared_network=shared_network,
     )
-    request.check()
-    channels = open_channels(tty=tty, stdin=stdin, size=size, inherit=inherit)
-    try:
-        if policy.mode is Mode.OFF:
-            return await _spawn_guarded(request, channels)
-        return await _spawn_sandboxed(request, channels)
-    except BaseException:
-        channels.close()
-        raise
+    return Start(request, partial(open_channels, tty=tty, stdin=stdin, size=size, inherit=inherit))
+
+
+class Start(Awaitable[Running]):
+    """A command that is to be started: awaiting it, once, lets it run. Raises `SandboxError`.
+
+    `begin` ahead of that has its sandbox built meanwhile, with the command waiting in it; where nobody
+    awaits it then, `drop` ends it.
+    """
+
+    def __init__(self, request: "_Request", open_streams: Callable[[], Channels]) -> None:
+        self._request = request
+        self._open_streams = open_streams
+        self._begun: _Begun | None = None
+
+    def __await__(self) -> Generator[Any, None, Running]:
+        return self._run().__await__()
+
+    async def begin(self) -> None:
+        """Begin to build the sandbox; with the sandbox off there is nothing to do ahead."""
+        if self._begun is None and self._request.policy.mode is not Mode.OFF:
+            self._request.check()
+            self._begun = await _begin(self._request, self._open_streams())
+
+    async def drop(self) -> None:
+        """Take back what was begun: the command has not run and never will."""
+        begun, self._begun = self._begun, None
+        if begun is not None:
+            try:
+                await _end(begun.pid, begun.ready)
+            finally:
+                begun.channels.close()
+
+    async def _run(self) -> Running:
+        if self._request.policy.mode is Mode.OFF:
+            self._request.check()
+            return await _spawn_guarded(self._request, self._open_streams())
+        await self.begin()
+        assert self._begun is not None
+        begun, self._begun = self._begun, None
+        try:
+            return await _run_begun(self._request, begun)
+        except BaseException as error:
+            try:
+                await _end(begun.pid, begun.ready)
+                if isinstance(error, ProcessLookupError | BrokenPipeError):  # after it had told its pid
+                    raise start_failure(_said(begun.channels)) from error
+            finally:
+                begun.channels.close()
+            raise
 
 
 @frozen
@@ -162,35 +204,57 @@ def _is_visible(place: Path, policy: Policy) -> bool:
     return any(place.is_relative_to(root) for root in roots)
 
 
-async def _spawn_guarded(request: _Request, channels: Channels) -> Running:
-    guard = str(Path(__file__).with_name("guard.py"))
-    numbers = [str(wires.STATUS_FD), str(wires.LEASH_FD), str(int(request.tty))]
-    words = [sys.executable, "-I", guard, *numbers, str(request.cwd), *request.argv]
-    pid = _start(words, channels, request.clean_environment() | request.env)
-    running = Running(pid=pid, root=processes.open_handle(pid), channels=channels)
-    await running.named()
-    return running
+@frozen
+class _Begun:
+    """A bwrap that builds a sandbox, and waits for leave before anything runs in it."""
+
+    pid: int
+    channels: Channels
+    ready: Preparation
+    network: Network | None
+    notices: Sequence[str]
 
 
-async def _spawn_sandboxed(request: _Request, channels: Channels) -> Running:
-    network, notice = await _network(request)
-    pid = _start_bwrap(request, channels, network)
-    ready: Preparation | None = None
+async def _end(pid: int, ready: Preparation | None) -> None:
+    """Nothing of a bwrap is left when this returns, nor of what was prepared for it."""
+    os.kill(pid, signal.SIGKILL)
     try:
-        ready = prepare(request.policy, request.environ)
-        running = await _instructed(pid, request, channels, ready, network)
-    except BaseException as error:
-        os.kill(pid, signal.SIGKILL)
-        try:
-            await asyncio.to_thread(os.waitpid, pid, 0)
-        finally:  # whoever waits may be told a second time to give up
-            if ready:
-                ready.release()
-        if isinstance(error, ProcessLookupError):  # it gave up after it had told its pid
-            raise start_failure(_said(channels)) from error
+        await asyncio.to_thread(os.waitpid, pid, 0)
+    finally:  # whoever waits may be told a second time to give up
+        if ready:
+            ready.release()
+
+
+async def _spawn_guarded(request: _Request, channels: Channels) -> Running:
+    try:
+        guard = str(Path(__file__).with_name("guard.py"))
+        numbers = [str(wires.STATUS_FD), str(wires.LEASH_FD), str(int(request.tty))]
+        words = [sys.executable, "-I", guard, *numbers, str(request.cwd), *request.argv]
+        pid = _start(words, channels, request.clean_environment() | request.env)
+        running = Running(pid=pid, root=processes.open_handle(pid), channels=channels)
+        await running.named()
+    except BaseException:
+        channels.close()
         raise
-    running.notices += notice
     return running
+
+
+async def _begin(request: _Request, channels: Channels) -> _Begun:
+    try:
+        network, notices = await _network(request)
+        pid = _start_bwrap(request, channels, network)
+        ready: Preparation | None = None
+        try:
+            ready = prepare(request.policy, request.environ)
+            words = _bwrap_words(request, ready, own_network=network is None)
+            instruct(channels, words, gitconfig=ready.git.gitconfig, gitignore=ready.git.gitignore)
+        except BaseException:
+            await _end(pid, ready)
+            raise
+    except BaseException:
+        channels.close()
+        raise
+    return _Begun(pid=pid, channels=channels, ready=ready, network=network, notices=notices)
 
 
 async def _network(request: _Request) -> tuple[Network | None, list[str]]:
@@ -213,12 +277,9 @@ def _start_bwrap(request: _Request, channels: Channels, network: Network | None)
     return _start([*outer, *command, *request.argv], channels, request.clean_environment())
 
 
-async def _instructed(
-    pid: int, request: _Request, channels: Channels, ready: Preparation, network: Network | None
-) -> Running:
-    """Let bwrap build the sandbox, and the command run once it is what was looked at."""
-    words = _bwrap_words(request, ready, own_network=network is None)
-    instruct(channels, words, gitconfig=ready.git.gitconfig, gitignore=ready.git.gitignore)
+async def _run_begun(request: _Request, begun: _Begun) -> Running:
+    """Let the command run once its sandbox is what was looked at."""
+    channels, ready, network = begun.channels, begun.ready, begun.network
     enforcement = Enforcement(request.policy.limits)
     root_pid = await _root_process(channels)
     root = processes.open_handle(root_pid)
@@ -228,11 +289,12 @@ async def _instructed(
         if ready.checked:
             await verify(root_pid, ready.checked)
         enforcement.enforce(root_pid)
+        os.write(channels.release, b"1")
     except BaseException:
         root.close()
         raise
-    running = Running(pid=pid, root=root, channels=channels, enforcement=enforcement, preparation=ready)
-    os.write(channels.release, b"1")
+    running = Running(pid=begun.pid, root=root, channels=channels, enforcement=enforcement, preparation=ready)
+    running.notices += begun.notices
     for place in surveyed(request.policy):
         _renew_survey(place)
     _sweep_once()

@@ -48,6 +48,17 @@ class Refusing(Protocol):
         """The answer to the call, or '' where it may work. Reads what the model may read, no more."""
 
 
+@runtime_checkable
+class Readying(Protocol):
+    """A tool whose calls take a while to begin."""
+
+    async def make_ready(self, invocation: Invocation) -> None:
+        """Do ahead of `run` what changes nothing; what hinders it is told by `run`."""
+
+    async def drop(self, call_id: str) -> None:
+        """Take back what was made ready and not run; nothing of it is left when this returns."""
+
+
 def build_toolbox(
     *,
     artifacts: Path,
@@ -149,6 +160,18 @@ class Toolbox:
         """Why a call would come to nothing now."""
         made = self._offered[tool]
         return await made.refusal(arguments, policy) if isinstance(made, Refusing) else ""
+
+    async def make_ready(self, invocation: Invocation) -> None:
+        """Begin what can be begun of a call before it counts as started."""
+        made = self._offered[invocation.tool]
+        if isinstance(made, Readying):
+            await made.make_ready(invocation)
+
+    async def drop(self, call_id: str) -> None:
+        """Take that back where the call was not run."""
+        for tool in self._offered.values():
+            if isinstance(tool, Readying):
+                await tool.drop(call_id)
 
     def terminals(self) -> Sequence[Mapping[str, Any]]:
         """Live and recently ended ones."""

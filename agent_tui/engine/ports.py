@@ -73,6 +73,13 @@ class Toolbox(Protocol):
     def assess(self, tool: str, arguments: Arguments, policy: Policy) -> Assessment:
         """How the gate sees a valid call; pure and fast."""
 
+    async def make_ready(self, invocation: Invocation) -> None:
+        """Begin what takes a while, such as the sandbox of a command; nothing of the call acts before
+        `run`. Raises nothing: what hinders it is told by `run`."""
+
+    async def drop(self, call_id: str) -> None:
+        """Take back what was made ready, where the call was not run; else nothing happens."""
+
     async def run(self, invocation: Invocation, sink: CallSink) -> Outcome:
         """Run to an outcome. Cancelling the task interrupts what the call started (INT, TERM, KILL)
         and still returns an INTERRUPTED outcome; cancelling twice kills at once."""

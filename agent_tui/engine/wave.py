@@ -1,7 +1,8 @@
 """Runs one wave: gate, checkpoint, `started` on disk, run, outcomes."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from agent_tui.engine.asking import ask_approvals, ask_question
@@ -17,7 +18,7 @@ from agent_tui.engine.events import (
     TaskChanged,
     TerminalChanged,
 )
-from agent_tui.engine.execution import arguments_sha256, execute, profile
+from agent_tui.engine.execution import arguments_sha256, execute, invocation_of, profile
 from agent_tui.engine.framing import budget_of
 from agent_tui.engine.prepare import Prepared, ended
 from agent_tui.engine.scope import Scope
@@ -68,6 +69,27 @@ class Wave:
     async def run_allowed(self, allowed: list[Authorised]) -> EndReason | None:
         """Run calls that need no gate any more. Raises StoppedError and ChangedError before any of them has
         started."""
+        await self._snapshots.first([one.call for one in allowed])
+        async with self._ready(allowed):
+            return await self._run_allowed(allowed)
+
+    @asynccontextmanager
+    async def _ready(self, allowed: Sequence[Authorised]) -> AsyncIterator[None]:
+        """Have the sandbox of a call built while a checkpoint is taken and its start is stored; of calls
+        that share a wave, and so wait for each other, none."""
+        try:
+            if len(allowed) == 1:
+                call = invocation_of(self._scope, allowed[0].call, allowed[0].policy)
+                await self._scope.ports.toolbox.make_ready(call)
+            yield
+        finally:
+            await self._drop(allowed)
+
+    async def _drop(self, allowed: Sequence[Authorised]) -> None:
+        for one in allowed:
+            await self._scope.ports.toolbox.drop(one.call.call_id)
+
+    async def _run_allowed(self, allowed: list[Authorised]) -> EndReason | None:
         fold = self._scope.session.fold
         taken = await self._checkpoint(allowed)
         if taken.error:
@@ -100,6 +122,7 @@ class Wave:
             taken = await self._snapshots.before([one.call for one in allowed], self._step)
             if not taken.error:
                 return taken
+            await self._drop(allowed)  # nobody knows how long an answer takes
             writer = next(one for one in allowed if is_writer(one.call))
             choice = await self._ask_without(writer.call, taken.error)
             if choice == GO_ON:

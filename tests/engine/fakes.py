@@ -132,6 +132,7 @@ class FakeToolbox:
     def __init__(self) -> None:
         self.ran: list[tuple[str, Mapping[str, Any]]] = []
         self.behaviour: dict[str, Callable[[Invocation, CallSink], Awaitable[Outcome]]] = {}
+        self.ready: set[str] = set()  # calls that were made ready, and neither run nor dropped
         self.live: list[Mapping[str, Any]] = []
         self.news: asyncio.Queue[TerminalNews] = asyncio.Queue()
         self.closed = False
@@ -183,7 +184,14 @@ class FakeToolbox:
             files=files,
         )
 
+    async def make_ready(self, invocation: Invocation) -> None:
+        self.ready.add(invocation.call_id)
+
+    async def drop(self, call_id: str) -> None:
+        self.ready.discard(call_id)
+
     async def run(self, invocation: Invocation, sink: CallSink) -> Outcome:
+        self.ready.discard(invocation.call_id)
         self.ran.append((invocation.tool, invocation.arguments))
         behaviour = self.behaviour.get(invocation.tool)
         if behaviour is not None:

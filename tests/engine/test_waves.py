@@ -8,7 +8,7 @@ from agent_tui.engine.events import ApprovalAsked, CallEnded, QuestionAsked, Tur
 from agent_tui.engine.types import Decision, EndReason
 from agent_tui.engine.waves import cut_waves
 from checkpoints.types import Cause, Checkpoint, CheckpointError, FileChange, Phase, Uncovered
-from tests.engine.fakes import FakeCheckpointer, calls, engine, last_results, text
+from tests.engine.fakes import FakeCheckpointer, FakeToolbox, calls, engine, last_results, text
 from tools.types import READS_NOTHING, CallSink, Effects, Grant, Invocation, Outcome, OutcomeStatus, PathSet
 
 
@@ -227,6 +227,59 @@ async def test_a_second_attempt_without_its_checkpoint_needs_a_yes_too(
     assert len(run.toolbox.ran) == 1
     told = run.bodies(CallEnded)[0].outcome.text
     assert told == "network is off\nIt was not run again: no checkpoint could be taken (disk busy)"
+
+
+class Watching(FakeCheckpointer):
+    """Looks, before each call, at what was made ready."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.toolbox: FakeToolbox | None = None
+        self.seen: list[set[str]] = []
+
+    async def take(self, cause: Cause) -> Checkpoint:
+        if cause.phase is Phase.BEFORE_CALL and self.toolbox is not None:
+            self.seen.append(set(self.toolbox.ready))
+        return await super().take(cause)
+
+
+async def test_a_call_that_is_alone_in_its_wave_is_made_ready_ahead_of_its_checkpoint(tmp_path: Path) -> None:
+    alone, both = [("exec_command", {"cmd": "x"})], [("write_file", {"path": f"/{name}"}) for name in "ab"]
+    watching = Watching()
+    async with engine(tmp_path, calls(*alone), calls(*both), text("done"), checkpointer=watching) as run:
+        watching.toolbox = run.toolbox
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+    assert watching.seen == [{"c1.1"}, set()]
+    assert len(run.toolbox.ran) == 3
+    assert not run.toolbox.ready
+
+
+@pytest.mark.parametrize("answer", ["deny", ""])
+async def test_nothing_is_kept_ready_while_a_person_is_asked_or_after_a_stop(
+    tmp_path: Path, answer: str
+) -> None:
+    async with engine(tmp_path, calls(("exec_command", {"cmd": "x"})), text("done")) as run:
+        run.checkpointer.error = CheckpointError("disk busy")
+        run.send(Submit(text="go"))
+        question = await run.wait(QuestionAsked)
+        assert isinstance(question, QuestionAsked)
+        assert not run.toolbox.ready
+        run.send(Answer(question_id=question.question_id, text=answer) if answer else Interrupt())
+        await run.wait(TurnEnded)
+    assert not run.toolbox.ran and not run.toolbox.ready
+
+
+async def test_a_stop_while_a_checkpoint_is_taken_drops_what_was_made_ready(tmp_path: Path) -> None:
+    slow = SecondSlow()
+    slow.before = 1
+    async with engine(tmp_path, calls(("exec_command", {"cmd": "x"})), checkpointer=slow) as run:
+        run.send(Submit(text="go"))
+        await slow.asked.wait()
+        assert run.toolbox.ready == {"c1.1"}
+        run.send(Interrupt())
+        await run.wait(TurnEnded)
+    assert not run.toolbox.ran and not run.toolbox.ready
 
 
 async def test_a_call_names_what_it_changed_and_undo_does_not_cover(tmp_path: Path) -> None:

@@ -449,6 +449,20 @@ async def test_stand_ins_go_also_when_a_start_is_cancelled_twice(
     assert names(world) == before
 
 
+async def test_stand_ins_go_also_when_bwrap_gives_up_before_it_may_run_the_command(shell: Shell) -> None:
+    world = shell.world
+    before = names(world)
+    wrapper = world.base / "bwrap"
+    wrapper.write_text(
+        "#!/bin/sh\nexec 7<&-\ncat <&8 >/dev/null\n"  # nobody hears the leave any more when it tells its pid
+        'echo "{\\"child-pid\\": $$}" >&6\nexec sleep 600\n'
+    )
+    wrapper.chmod(0o755)
+    with pytest.raises(SandboxError, match="`bwrap` failed"):
+        await Shell(world, replace(shell.found, bwrap=str(wrapper))).start("true")
+    assert names(world) == before
+
+
 async def test_a_setting_of_git_with_a_word_too_long_for_a_name_harms_nothing(shell: Shell) -> None:
     shell.world.run(f'cd "$WS" && git config filter.x.clean "tool {"n" * 5000}"')
     ended, said = await shell.run("echo here")

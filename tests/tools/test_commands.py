@@ -4,10 +4,12 @@ import asyncio
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from sandbox.processes import children
 from tests.processes import processes_with, seconds
 from tests.tools.room import FakeSink, Room, body, repository
 from tools import reading, reads
@@ -22,6 +24,34 @@ async def test_a_command_returns_its_output_streams_in_order_and_its_exit_code(r
     assert re.match(r"\[exit 7 · 0\.\d s · 2 lines, 8 bytes\]", outcome.text)
     assert outcome.data["state"] == "exited"
     assert [process.pid > 1 for process in room.sink.processes] == [True]
+
+
+async def test_a_call_that_was_made_ready_runs_when_it_is_run_and_not_before(room: Room) -> None:
+    call = room.invocation("exec_command", {"cmd": "cat note"})
+    await room.toolbox.make_ready(call)
+    room.write("note", "written when it was ready")
+    assert body((await room.toolbox.run(call, room.sink)).text) == "written when it was ready"
+
+
+async def test_a_call_that_was_made_ready_and_is_dropped_leaves_nothing_and_can_be_run(room: Room) -> None:
+    call = room.invocation("exec_command", {"cmd": "touch ran"})
+    before = children(os.getpid())
+    await room.toolbox.make_ready(call)
+    assert children(os.getpid()) != before
+    await room.toolbox.drop(call.call_id)
+    assert children(os.getpid()) == before
+    assert list(room.workspace.iterdir()) == []
+    assert (await room.toolbox.run(call, room.sink)).status is OutcomeStatus.SUCCEEDED
+    assert [path.name for path in room.workspace.iterdir()] == ["ran"]
+
+
+async def test_what_keeps_a_call_from_being_made_ready_is_told_when_it_is_run(room: Room) -> None:
+    call = room.invocation("exec_command", {"cmd": "true"})
+    call = replace(call, policy=replace(call.policy, readable=(room.base / "missing",)))
+    await room.toolbox.make_ready(call)
+    outcome = await room.toolbox.run(call, room.sink)
+    assert outcome.status is OutcomeStatus.FAILED
+    assert "cannot grant" in outcome.text
 
 
 async def test_a_killed_command_names_its_signal(room: Room) -> None:
