@@ -130,6 +130,13 @@ def test_what_the_sandbox_lacks_is_said_each_time_until_it_works(checkout: Check
     assert "bubblewrap" not in checkout.start("--version").err
 
 
+@pytest.mark.skipif(not (ROOT / ".venv").exists(), reason="this checkout has no environment")
+def test_a_program_in_python_goes_on_in_the_environment(tmp_path: Path) -> None:
+    done = subprocess.run([ROOT / "scripts" / "drills", "none"], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("duplicate message, tool fault\n"), "it could import everything"
+
+
 @pytest.mark.parametrize("name", ["start", "test", "lint", "lock"])
 def test_scripts_are_executable_and_plain_shell(name: str) -> None:
     path = ROOT / "scripts" / name
