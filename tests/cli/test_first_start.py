@@ -9,6 +9,8 @@ from tests.cli.terminal import Terminal
 from tests.model_server.fixture import ModelServer
 from tests.program import Program
 
+SHEET_KEYS = "1–5 or ↑ ↓ and Enter"  # shown once it takes keys
+
 
 @pytest.fixture
 def program(tmp_path: Path) -> Program:
@@ -180,21 +182,23 @@ def test_without_a_sandbox_it_is_asked_once_what_to_do(tmp_path: Path) -> None:
 def test_the_questions_are_sheets_on_a_screen(tmp_path: Path) -> None:
     program = Program.at(tmp_path)
     with Terminal(program) as terminal:
+        terminal.type("5")  # typed before it can be read
         terminal.expect("No model is set up.")
         terminal.expect("Nothing leaves this machine")
+        terminal.expect(SHEET_KEYS)
         terminal.type("5")
         assert terminal.end() == 0
 
 
 def test_from_a_sheet_one_goes_to_typing_and_back(tmp_path: Path) -> None:
     with Terminal(Program.at(tmp_path)) as terminal:
-        terminal.expect("Nothing leaves this machine")
+        terminal.expect(SHEET_KEYS)
         terminal.type("2")
         terminal.expect("PROVIDER/MODEL> ")
         terminal.type("nobody/x\r")
         terminal.expect("again, or Enter to go back")
         terminal.expect("PROVIDER/MODEL> ")
         terminal.type("\r")
-        terminal.expect("Nothing leaves this machine")
+        terminal.expect(SHEET_KEYS)
         terminal.type("5")
         assert terminal.end() == 0
