@@ -49,6 +49,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
                 "agent_tui.mention",
                 "agent_tui.exporting",
                 "agent_tui.external_editor",
+                "agent_tui.history",
                 "agent_tui.attachment",
                 "agent_tui.errors",
                 "context.items",
@@ -87,6 +88,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agent_tui.search_path": ("sandbox.environment",),  # where programs may be looked for
     "agent_tui.exporting": ("agent_tui.engine.types", "agent_tui.errors"),
     "agent_tui.external_editor": (),
+    "agent_tui.history": (),
     "agent_tui.near": (),  # names that are like another one
     "agent_tui.scratch": (),
     "agent_tui.signals": (),

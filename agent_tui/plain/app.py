@@ -43,9 +43,10 @@ from agent_tui.engine.events import (
     TurnStarted,
 )
 from agent_tui.engine.types import Config
+from agent_tui.history import history_file
 from agent_tui.plain import questions, slash
 from agent_tui.plain.asking import Asking
-from agent_tui.plain.lines import Interrupted, LineSource, StreamLines, TerminalLines, keys_kept
+from agent_tui.plain.lines import MESSAGE, Interrupted, LineSource, StreamLines, TerminalLines, keys_kept
 from agent_tui.plain.menus import Menus
 from agent_tui.plain.questions import Question
 from agent_tui.plain.standing import Standing
@@ -216,7 +217,7 @@ class PlainApp:
         """Read and act on one line; False when the person leaves."""
         draft, self._draft = self._draft, ""
         try:
-            line = await self._line("you> ", draft)
+            line = await self._line(MESSAGE, draft)
         except Interrupted:
             return self._interrupt()
         if line is None:
@@ -397,7 +398,7 @@ async def run(engine: Engine, config: Config, *, first: Submit | None, offered: 
         return code
     from prompt_toolkit.patch_stdout import patch_stdout
 
-    history = None if config.ephemeral else config.state_dir / "plain-history"
+    history = None if config.ephemeral else history_file(config.state_dir, config.workspace)
     with keys_kept(), patch_stdout() if sys.stdout.isatty() else nullcontext():
         lines = TerminalLines(history)
         app = PlainApp(engine, config, lines, offered)

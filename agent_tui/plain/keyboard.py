@@ -4,9 +4,10 @@ import os
 import select
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
+from prompt_toolkit import history
 from prompt_toolkit.application import get_app, run_in_terminal
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition
@@ -18,6 +19,7 @@ from prompt_toolkit.key_binding.bindings.completion import display_completions_l
 from prompt_toolkit.layout.screen import Char
 
 from agent_tui import external_editor
+from agent_tui.history import History
 from agent_tui.plain.completion import Completing
 from agent_tui.safe_text import visible
 
@@ -43,6 +45,28 @@ class Keyboard(Vt100Input):
             early = os.read(self.fileno(), MAX_EARLY_BYTES).decode("utf-8", errors="replace")
             Vt100Parser(keys.append).feed(early.replace("\n", "\r"))
             store_typeahead(self, keys)
+
+
+class Past(history.History):
+    """What was said before in this workspace; answers to questions are no part of it."""
+
+    def __init__(self, kept: History) -> None:
+        super().__init__()
+        self._kept = kept
+        self.takes = False  # whether the line that is typed belongs in it
+
+    def load_history_strings(self) -> Iterable[str]:
+        """Newest first."""
+        return reversed(self._kept.entries)
+
+    def append_string(self, string: str) -> None:
+        """One line that was typed."""
+        if self.takes:
+            super().append_string(string)
+
+    def store_string(self, string: str) -> None:
+        """For later sessions, and for the interface."""
+        self._kept.add(string)
 
 
 class _Visible(dict[str, str]):

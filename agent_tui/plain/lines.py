@@ -9,8 +9,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
+from agent_tui.history import History
 from agent_tui.safe_text import visible
 
+MESSAGE = "you> "  # the prompt of what is said to the model, and of commands
 MAX_LINES_AHEAD = 1_000  # read before they are wanted
 MAX_LINE_BYTES = 8 * 2**20
 
@@ -63,19 +65,18 @@ class TerminalLines:
 
     def __init__(self, history: Path | None) -> None:
         from prompt_toolkit import PromptSession
-        from prompt_toolkit.history import FileHistory, InMemoryHistory
 
         from agent_tui.plain import keyboard
         from agent_tui.plain.completion import Completing
 
-        kept = InMemoryHistory() if history is None else FileHistory(str(history))
+        self._past = keyboard.Past(History(history))
         self.completing = Completing()
         keys = keyboard.Keyboard(sys.stdin)
         keys.take_early()
         keyboard.show_what_is_hidden()
         self._session: PromptSession[str] = PromptSession(
             input=keys,
-            history=kept,
+            history=self._past,
             completer=self.completing,
             complete_while_typing=False,
             key_bindings=keyboard.bindings(keys, self.completing, print),
@@ -84,6 +85,7 @@ class TerminalLines:
 
     async def read(self, prompt: str, draft: str = "") -> str | None:
         """See LineSource."""
+        self._past.takes = prompt == MESSAGE
         try:
             return await self._session.prompt_async(prompt, default=draft)
         except KeyboardInterrupt as error:

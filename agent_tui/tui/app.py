@@ -14,6 +14,7 @@ from textual.worker import WorkerFailed
 from agent_tui.engine import commands, events
 from agent_tui.engine.types import Config
 from agent_tui.errors import AgentError
+from agent_tui.history import History, history_file
 from agent_tui.tui import cutting, themes
 from agent_tui.tui.acts import Acts
 from agent_tui.tui.asking import Asking
@@ -41,7 +42,6 @@ from agent_tui.tui.transcript.look import Look
 from agent_tui.tui.transcript.view import Transcript
 from agent_tui.tui.views import Views
 from agent_tui.tui.widgets.editor import Editor
-from agent_tui.tui.widgets.history import History, history_file
 from agent_tui.tui.widgets.pane import Pane
 from agent_tui.tui.widgets.prompt import Prompt
 from context.items import Image

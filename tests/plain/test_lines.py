@@ -5,14 +5,16 @@ import subprocess
 import sys
 import termios
 import tty
+from pathlib import Path
 
 import pytest
 from prompt_toolkit.application import in_terminal
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
+from agent_tui.history import History
 from agent_tui.plain.completion import Completing
-from agent_tui.plain.lines import StreamLines, TerminalLines, keys_kept
+from agent_tui.plain.lines import MESSAGE, StreamLines, TerminalLines, keys_kept
 from tests.waiting import WAIT_S, until
 
 
@@ -65,6 +67,26 @@ async def test_a_line_typed_before_the_first_prompt_is_sent_and_a_line_feed_afte
                 os.write(keyboard, b"one\ntwo\r")
                 assert await lines.read("> ") == "one\ntwo"
     os.close(keyboard)
+
+
+async def test_what_was_said_comes_back_in_later_sessions_and_answers_do_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    keyboard, terminal = pty.openpty()
+    with os.fdopen(terminal) as stdin, monkeypatch.context() as patch:
+        patch.setattr("sys.stdin", stdin)
+        with keys_kept():
+            async with asyncio.timeout(WAIT_S):
+                lines = TerminalLines(tmp_path / "history")
+                os.write(keyboard, b"said\r")
+                assert await lines.read(MESSAGE) == "said"
+                os.write(keyboard, b"1\r")
+                assert await lines.read("answer 1 to 7> ") == "1"
+                later = TerminalLines(tmp_path / "history")
+                os.write(keyboard, b"\x12ai\r\r")
+                assert await later.read(MESSAGE) == "said"
+    os.close(keyboard)
+    assert History(tmp_path / "history").entries == ["said"]
 
 
 async def test_files_are_asked_for_by_a_mention_and_known_for_a_while() -> None:

@@ -8,9 +8,9 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from agent_tui.history import History
 from agent_tui.tui.keymap import DEFAULT, Keymap
 from agent_tui.tui.keys import NOTHING
-from agent_tui.tui.widgets.history import History
 from agent_tui.tui.widgets.pastes import Pastes
 from agent_tui.tui.widgets.text_area import PlainTextArea
 
