@@ -21,6 +21,20 @@ def test_with_a_draft_only_turning_to_the_prompt_arms() -> None:
     assert arming.is_armed(99.0, draft=True)
 
 
+def test_who_turned_to_the_editor_has_to_turn_back() -> None:
+    arming = Arming(10.0)
+    arming.ask()
+    arming.leave()
+    assert not arming.is_armed(99.0, draft=False), "also where nothing is written yet"
+    arming.drawn(99.0)
+    assert not arming.is_armed(199.0, draft=False)
+    arming.ask()
+    assert arming.is_armed(199.0, draft=False)
+    arming.leave()
+    arming.opened(200.0)
+    assert arming.is_armed(200.5, draft=False), "another prompt begins anew"
+
+
 def test_another_picture_disarms_however_it_was_armed() -> None:
     arming = Arming(10.0)
     arming.ask()

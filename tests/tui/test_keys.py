@@ -347,6 +347,11 @@ PROMPTS = {
     ),
     "an unarmed key goes to the draft": Case(play=scenes.asks, keys=[b"y"], check=draft("y")),
     "tab goes to the editor": Case(play=scenes.asks, keys=[b".", b"\t", b"y"], check=draft("y")),
+    "tab stays in an empty editor": Case(
+        play=scenes.asks,
+        keys=[b".", b"\t", b".", b"x\x7f", b"."],
+        check=lambda it: draft("")(it) and shows("Shift+Tab answer it", "·  once")(it),
+    ),
     "shift+tab comes back": Case(
         play=scenes.asks, keys=[b"x", b"\x1b[Z", b"n"], check=decided(Decision.DENY)
     ),

@@ -32,6 +32,7 @@ class Moment:
     frame: int = 0  # of the spinner
     editor_focused: bool = True
     draft: bool = False
+    left: bool = False  # a prompt is open, and the person turned to the editor
     new_lines: int = 0
     scrolled: bool = False
     notice: str = ""  # a passing word of the interface, such as "again to quit"
@@ -199,4 +200,4 @@ def _question_hints(state: State, moment: Moment) -> tuple[str, ...]:
         return ("Tab type a message",)
     if moment.draft and state.busy and moment.width > 60:
         return ("Shift+Tab answer it", "Enter steer")
-    return ("Shift+Tab answer it",) if moment.draft else ("Tab type a message",)
+    return ("Shift+Tab answer it",) if moment.draft or moment.left else ("Tab type a message",)

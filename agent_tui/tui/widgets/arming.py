@@ -9,6 +9,12 @@ class Arming:
     def __init__(self, now: float) -> None:
         self._quiet_since = now
         self._asked_for = False
+        self.is_left = False  # for the editor, until the person turns back
+
+    def opened(self, now: float) -> None:
+        """Another prompt, which nobody has turned away from."""
+        self.is_left = False
+        self.drawn(now)
 
     def drawn(self, now: float) -> None:
         """What is on the screen changed: unarmed for the pause again, however it was armed."""
@@ -23,16 +29,18 @@ class Arming:
     def ask(self) -> None:
         """Shift+Tab or a click: the person turned to the prompt."""
         self._asked_for = True
+        self.is_left = False
 
-    def leave(self, now: float) -> None:
-        """Tab: the person turned to the editor; only `ask` arms again while it holds a draft."""
-        self.key(now)
+    def leave(self) -> None:
+        """Tab: the person turned to the editor; only `ask` arms again, also while it is empty."""
+        self._asked_for = False
+        self.is_left = True
 
     def is_armed(self, now: float, *, draft: bool) -> bool:
         """Whether keys may answer now."""
         if self._asked_for:
             return True
-        return not draft and now - self._quiet_since >= DELAY_S
+        return not (draft or self.is_left) and now - self._quiet_since >= DELAY_S
 
     def due_in(self, now: float) -> float:
         """Seconds until the pause is over."""

@@ -96,6 +96,7 @@ class Prompt(Vertical, can_focus=True):
         if form is not self.form:
             self._scroll, self._seen, self._selected = 0, 0, -1
             self.form, self._is_answered = form, False
+            self._arming.opened(self._clock())
             self._redrawn()
         self._position, self._others = position, others
         self.display = form is not None
@@ -120,8 +121,8 @@ class Prompt(Vertical, can_focus=True):
         writing = self.form.writing
         place = forms.Place(
             room=self._room - (4 if writing else 0), compact=self._compact, position=self._position,
-            others=self._others, armed=self.armed, draft=self.draft or self._is_away, scroll=self._scroll,
-            seen=self._seen, selected=self._selected,
+            others=self._others, armed=self.armed, draft=self.draft or self._is_away or self.is_left,
+            scroll=self._scroll, seen=self._seen, selected=self._selected,
         )  # fmt: skip
         drawn = forms.draw(self.form, look, place)
         self._is_long = self._scroll > 0 or drawn.shown_to < drawn.object_rows
@@ -166,6 +167,11 @@ class Prompt(Vertical, can_focus=True):
             self._input.load(writing.text)
             self._input.focus()
             self._hint.show([(), (Span("    " + writing.hint, "muted"),)])
+
+    @property
+    def is_left(self) -> bool:
+        """Whether the person turned to the editor, and has to turn back before keys answer."""
+        return self.form is not None and self._arming.is_left
 
     @property
     def is_writing(self) -> bool:
@@ -287,7 +293,7 @@ class Prompt(Vertical, can_focus=True):
         if self.form is None:
             return
         if key == "tab":
-            self._arming.leave(self._clock())
+            self._arming.leave()
             self._set_armed(False)
             self.post_message(self.ToEditor())
         elif key in ("up", "down"):
