@@ -25,6 +25,7 @@ from checkpoints.types import (
     CheckpointError,
     Choice,
     CutRollback,
+    FileChange,
     NotThereError,
     Phase,
     RollbackPlan,
@@ -69,28 +70,24 @@ class Rollback:
         return self._shown(row, evidence, plan)
 
     def _shown(self, row: Row, evidence: Evidence, plan: Draft) -> RollbackPlan:
-        pairs = {step.path: (step.before, step.after) for step in plan.steps}
-        counts = {
-            os.fsencode(change.path): change
-            for change in changes(
-                self._workspace.trees, evidence.now, evidence.target, pairs, lambda _: Author.ROLLBACK
-            )
-        }
+        trees, now, target = self._workspace.trees, evidence.now, evidence.target
+        back = {step.path: (step.before, step.after) for step in plan.steps}
+        told = _details(changes(trees, now, target, back, lambda _: Author.ROLLBACK))
+        since = {path: (step.after, step.before) for path, (step, _, _) in plan.conflicts.items()}
+        theirs = _details(changes(trees, target, now, since, lambda _: Author.EXTERNAL))
         operations = []
         for step in plan.steps:
-            change = counts.get(step.path)
-            detail = ""
-            if change is not None:
-                detail = change.detail or (
-                    f"+{change.added} -{change.removed}" if change.added is not None else ""
-                )
+            detail = told.get(step.path, "")
             if _writes(step) and is_hard_link(self._workspace.root, step.path):
                 detail = f"{detail}, a hard link becomes a copy".removeprefix(", ")
             operations.append(operation(step, detail))
         return RollbackPlan(
             target=row.id,
             operations=tuple(operations),
-            conflicts=tuple(conflict for _, conflict, _ in plan.conflicts.values()),
+            conflicts=tuple(
+                replace(conflict, detail=theirs.get(path, ""))
+                for path, (_, conflict, _) in plan.conflicts.items()
+            ),
             kept=tuple(plan.kept),
             uncovered=tuple(plan.uncovered),
             head_moved=self._head_moved(row),
@@ -405,6 +402,12 @@ class Rollback:
                 places.sweep(folder + b"/x" if folder else b"x")
         finally:
             places.close()
+
+
+def _details(found: Sequence[FileChange]) -> dict[bytes, str]:
+    """By path, what changes: lines, or in words."""
+    lines = {change: f"+{change.added} -{change.removed}" for change in found if change.added is not None}
+    return {os.fsencode(change.path): change.detail or lines.get(change, "") for change in found}
 
 
 def _writes(step: Step) -> bool:

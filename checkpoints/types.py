@@ -124,6 +124,7 @@ class Conflict:
     author: Author
     changed_at: float | None
     reason: str
+    detail: str = ""  # what is different now, as of an `Operation`
 
 
 @frozen

@@ -44,7 +44,7 @@ def test_rewind_previews_goes_back_and_redo_returns(program: Program, model_serv
         assert not project.passes(program)
         screen.shows("› mend the test")
         screen.type("\x03/redo\r")
-        screen.shows("redo · files and conversation", "Enter redo")
+        screen.shows("redo · back to", "Enter redo")
         assert not project.passes(program)
         screen.type("\r")
         screen.shows("↷ redone")

@@ -464,9 +464,20 @@ PLAN = RollbackPlan(
     target="7f3a/17",
     operations=(
         Operation(action="write", path="export.py", detail="+1 -1"),
-        Operation(action="delete", path="slug.py"),
+        Operation(action="write", path="web/app.py", detail="+2 -2"),
+        Operation(action="delete", path="slug.py", detail="+0 -42"),
+        Operation(action="rmdir", path="docs"),
+        Operation(action="write", path="slugify.py", detail="+42 -0", creates=True),
     ),
-    conflicts=(Conflict(path="README.md", author=Author.EXTERNAL, changed_at=None, reason="changed by you"),),
+    conflicts=(
+        Conflict(
+            path="README.md",
+            author=Author.EXTERNAL,
+            changed_at=946_684_980.0,
+            reason="changed by you or another program",
+            detail="+2 -0",
+        ),
+    ),
     kept=("notes.txt",),
 )
 

@@ -11,7 +11,7 @@ from agent_tui.safe_text import one_line
 from agent_tui.tui import words
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.link import RefusedError
-from agent_tui.tui.screens.rollback import RollbackMode, head_of, returning
+from agent_tui.tui.screens.rollback import HEADS, RollbackMode, head_of, returning
 from agent_tui.tui.screens.view import ListView
 from agent_tui.tui.transcript import changes
 from agent_tui.tui.transcript.blocks import Block
@@ -127,7 +127,7 @@ class CheckpointsView(ListView[Point]):
     def __init__(self, agent: "AgentApp", *, everywhere: bool) -> None:
         super().__init__(agent)
         self._everywhere = everywhere
-        self._times: dict[str, float] = {}  # of each checkpoint, by id
+        self._taken: dict[str, Checkpoint] = {}  # by id
         self._kept: Kept | None = None  # what all of them take, once that is known
         self._plan: RollbackPlan | None = None  # of the picked row, once it is known
         if everywhere:
@@ -143,7 +143,7 @@ class CheckpointsView(ListView[Point]):
         except RefusedError as error:
             self.failure, data = str(error), []
         taken = [decode(Checkpoint, each) for each in data][::-1]
-        self._times = {each.id: each.created_at for each in taken}
+        self._taken = {each.id: each for each in taken}
         shown = points(taken, external=not self._everywhere)
         back = (each.phase is Phase.BEFORE_ROLLBACK for each in reversed(shown))
         after = next((count for count, is_undo in enumerate(back) if not is_undo), 0)  # `/redo` is for those
@@ -197,17 +197,21 @@ class CheckpointsView(ListView[Point]):
         if cause.phase is Phase.TURN_START:
             return [when, Span(look.glyphs.user + " ", "accent"), *_said(item, room - 8, look)]
         if cause.phase is Phase.BEFORE_ROLLBACK:
-            return [when, *untrusted(f"    rolled back{self._target_of(cause.summary)}", strict=True)]
+            return [when, *untrusted(f"    {self._went_to(cause.summary)}", strict=True)]
         verb = VERBS.get(cause.tool, "called")
         shown = one_line(cause.summary).removeprefix("patch ") or cause.tool
         return [when, Span(f"    {verb:<8} "), *untrusted(shown, strict=True)]
 
-    def _target_of(self, summary: str) -> str:
-        """` to before 13:51`, by the id that the summary of a rollback names."""
+    def _went_to(self, summary: str) -> str:
+        """`rolled back to before 13:51`, by the id that the summary of a rollback names; `redone` for one
+        that went back to where another began."""
         name = summary.removeprefix(_BACK_TO).partition(",")[0] if summary.startswith(_BACK_TO) else ""
-        if name in self._times:
-            return f" to before {clock_of(self._times[name])}"
-        return f" to {one_line(name)}" if name else ""
+        taken = self._taken.get(name)
+        if taken is None:
+            return f"rolled back to {one_line(name)}" if name else "rolled back"
+        if taken.cause.phase is Phase.BEFORE_ROLLBACK:
+            return f"redone, back to {clock_of(taken.created_at)}"
+        return f"rolled back to before {clock_of(taken.created_at)}"
 
     def moved(self) -> None:
         self._plan = None
@@ -233,8 +237,9 @@ class CheckpointsView(ListView[Point]):
         if item is None:
             return []
         separator, broken = own_words(" · ", look.glyphs), item.checkpoint.broken
-        head = f"  before {clock_of(item.at)} {before_words(item)}{separator}checkpoint {item.checkpoint.id}"
-        rows = [clip(untrusted(head, strict=True), look.width, look.glyphs.more)]
+        name = f"{separator}checkpoint {item.checkpoint.id}"
+        head = untrusted(f"  before {clock_of(item.at)} {before_words(item)}", strict=True)
+        rows = [(*clip(head, look.width - len(name), look.glyphs.more), Span(name))]
         if broken:
             words_of = untrusted(f"  ! it cannot be restored: {broken}", "attention")
             return [*rows, clip(words_of, look.width, look.glyphs.more)]
@@ -288,10 +293,8 @@ class CheckpointsView(ListView[Point]):
 def _planned(plan: RollbackPlan) -> str:
     """`8 to change, 1 to create, 1 conflict`."""
     parts = []
-    for head in ("change", "create", "delete"):
+    for head in HEADS:
         count = sum(head_of(each) == head for each in plan.operations)
         parts += [f"{count} to {head}"] if count else []
-    others = sum(head_of(each) not in ("change", "create", "delete") for each in plan.operations)
-    parts += [f"{words.count(others, 'other step')}"] if others else []
     parts += [words.count(len(plan.conflicts), "conflict")] if plan.conflicts else []
     return ", ".join(parts) or "nothing to change"

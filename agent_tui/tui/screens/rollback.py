@@ -1,5 +1,6 @@
 """The preview that stands before every rollback and redo: the exact list, conflicts first."""
 
+import re
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
@@ -31,6 +32,7 @@ _WHAT: dict[RollbackMode, str] = {
 }
 _CHOICES = ("keep", "take", "merge")
 _CHOICE_WORDS = {"keep": "keep mine", "take": "take checkpoint", "merge": "merge"}
+BY_YOU = "changed by you"  # a reason that the heading of the conflicts says already
 STOP_WAIT_S = 8.0  # for terminals to end before files go back; the last of the signals comes after 5 s
 
 
@@ -105,7 +107,7 @@ class PreviewView(View):
 
     def title_words(self) -> tuple[str, str]:
         if self._redo_at:
-            return f"redo · {_WHAT[self._mode]} · back to {self._redo_at}", ""
+            return f"redo · back to {self._redo_at}", ""
         target = self._plan.target if self._plan is not None else self._target
         before = time.strftime("before %H:%M · ", time.localtime(self._taken_at)) if self._taken_at else ""
         return f"rollback · {_WHAT[self._mode]} · to {before}{target}", ""
@@ -150,9 +152,11 @@ class PreviewView(View):
         if not conflicts:
             return []
         rows: list[Line] = [
-            (
-                Span(f"  conflicts {len(conflicts)}", "attention"),
-                Span("    changed by you after the agent; kept unless you choose", "muted"),
+            _head(
+                "conflicts",
+                len(conflicts),
+                "changed by you after the agent; kept unless you choose",
+                "attention",
             )
         ]
         for index, conflict in enumerate(conflicts):
@@ -165,8 +169,12 @@ class PreviewView(View):
                 *untrusted(f"{conflict.path:<20} ", "external", strict=True),
             ]
             who = "you" if conflict.author is Author.EXTERNAL else conflict.author.value
-            left += untrusted(f"{who}, {when}   {conflict.reason}" if when else conflict.reason, "muted")
-            rows.append(with_right(clip(left, look.width - 20), (Span(choice, "strong"),), look.width - 1))
+            facts = [f"{who}, {when}" if when else who, one_line(conflict.detail)]
+            facts += [conflict.reason] if not conflict.reason.startswith(BY_YOU) else []
+            left += untrusted("   ".join(filter(None, facts)), "muted")
+            right = (Span(choice, "strong"),)
+            room = look.width - width_of(right) - 3
+            rows.append(with_right(clip(left, room, look.glyphs.more), right, look.width - 1))
         return rows
 
     def press(self, key: str, character: str) -> bool:
@@ -238,39 +246,40 @@ def returning(session: State, hidden: Sequence[Block]) -> int:
     return sum(isinstance(each, UserMessage) for each in hidden) + len(session.pending)
 
 
-_HEADS = {
-    "write": "change",
-    "delete": "delete",
-    "mode": "mode",
-    "link": "link",
-    "mkdir": "directory",
-    "rmdir": "directory",
-}
-
+HEADS = ("change", "create", "delete")
+_LINES = re.compile(r"\+(\d+) -(\d+)")
+_HEADS = {"write": "change", "mode": "change", "link": "change", "delete": "delete", "rmdir": "delete"}
 _KINDS = {"write": "M", "delete": "D", "mode": "X", "link": "M", "mkdir": "A", "rmdir": "D"}
 
 
 def _operations(operations: Sequence[Operation], look: Look) -> list[Line]:
     rows: list[Line] = []
-    for head in dict.fromkeys(head_of(each) for each in operations):
+    for head in HEADS:
         group = [each for each in operations if head_of(each) == head]
-        note = "    made by the agent since" if head == "delete" else ""
-        rows.append((Span(f"  {head} {len(group)}", "strong"), Span(note, "muted")))
+        if not group:
+            continue
+        rows.append(_head(head, len(group), "made by the agent since" if head == "delete" else ""))
         rows += _columns([_operation(each) for each in group], look)
     return rows
 
 
 def head_of(operation: Operation) -> str:
-    """The group of an operation: change, create, delete …"""
-    if operation.action == "write" and operation.creates:
-        return "create"
-    return _HEADS[operation.action]
+    """The group of an operation: change, create, delete."""
+    return "create" if operation.creates else _HEADS[operation.action]
+
+
+def _head(name: str, count: int, note: str = "", role: str = "strong") -> Line:
+    lead = Span(f"  {name} {count}", role)
+    return (lead, Span(" " * max(17 - len(lead.text), 3) + note, "muted")) if note else (lead,)
 
 
 def _operation(operation: Operation) -> list[Span]:
     kind = "A" if operation.creates else _KINDS[operation.action]
-    spans = untrusted(f"    {kind} {operation.path:<18} ", strict=True)
-    return [*spans, *untrusted(one_line(operation.detail), "muted")]
+    path = operation.path + "/" * (operation.action in ("mkdir", "rmdir"))
+    detail, found = one_line(operation.detail), _LINES.match(operation.detail)
+    if found and kind in ("A", "D"):  # one of the two counts is all there is
+        detail = words.count(int(found[1]) + int(found[2]), "line") + detail[found.end() :]
+    return [*untrusted(f"    {kind} {path:<18} ", strict=True), *untrusted(detail, "muted")]
 
 
 def _columns(cells: Sequence[list[Span]], look: Look) -> list[Line]:
@@ -292,7 +301,7 @@ def _stays(plan: RollbackPlan, look: Look) -> list[Line]:
         entries.append((".git", f"your HEAD moved {plan.head_moved}; not touched"))
     if not entries:
         return []
-    rows: list[Line] = [(Span(f"  stays as it is {len(entries)}", "strong"),)]
+    rows: list[Line] = [_head("stays as it is", len(entries))]
     for path, reason in entries:
         rows.append(
             clip(
