@@ -36,7 +36,7 @@ def test_the_command_is_the_first_word_that_is_no_flag(line: str, command: str, 
 
 
 def test_version_and_help(program: Program) -> None:
-    assert program.run("--version").out == "agent-tui 0.1.0\n"
+    assert program.run("--version").out == f"agent-tui {__version__}\n"
     ran = program.run("--help")
     assert (ran.code, ran.err) == (0, "")
     assert all(f"  {name} " in ran.out for name in COMMANDS)

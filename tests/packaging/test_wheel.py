@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui import __version__
 from tests.program import ROOT
 
 SIBLINGS = ("tools", "context", "sandbox", "checkpoints")
@@ -99,13 +100,14 @@ def starts(installed: Installed) -> Iterator[tuple[str | Path, ...]]:
 def works(installed: Installed, cwd: Path, env: Mapping[str, str] | None = None) -> None:
     """Each start loads all four packages, from the wheel."""
     for start in starts(installed):
-        assert installed.run(*start, "--version", cwd=cwd, env=env) == "agent-tui 0.1.0\n"
+        assert installed.run(*start, "--version", cwd=cwd, env=env) == f"agent-tui {__version__}\n"
         assert "auto" in installed.run(*start, "debug", "classify", "git status", cwd=cwd, env=env)
         report = installed.run(*start, "doctor", "-m", "demo/scripted", cwd=cwd, env=env)
         assert report.count("/agent_tui/_bundled/") == len(SIBLINGS)
 
 
 def test_only_the_program_reaches_site_packages(wheel: Path) -> None:
+    assert wheel.name.startswith(f"agent_tui-{__version__}-")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     tops = {name.split("/")[0] for name in names}
@@ -113,6 +115,7 @@ def test_only_the_program_reaches_site_packages(wheel: Path) -> None:
     assert not [name for name in names if "__pycache__" in name or name.endswith((".pyc", ".orig"))]
     assert [name for name in names if name.endswith(".dist-info/licenses/LICENSE")]
     assert "agent_tui/py.typed" in names
+    assert f"## {__version__}" in (ROOT / "CHANGELOG.md").read_text()
     for name in SIBLINGS:
         assert f"agent_tui/_bundled/{name}/__init__.py" in names
         assert f"agent_tui/_bundled/{name}/py.typed" in names
