@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
@@ -43,8 +44,9 @@ async def test_a_steer_at_any_moment_keeps_every_request_legal(
     ]
     model_server.script([*steps, *[{"text": "done", "piece": 1, "delay_s": 0.001}] * 6])
     config = Config(workspace=tmp_path, state_dir=tmp_path, config_dir=tmp_path, model=None)
-    run = Engine(root=tmp_path, model=model_at(model_server, dialect), config=config, in_memory=True)  # type: ignore[arg-type] # a real one
-    async with run:
+    model = model_at(model_server, dialect)
+    run = Engine(root=tmp_path, model=model, config=config, in_memory=True)  # type: ignore[arg-type] # a real one
+    async with aclosing(model), run:
         run.toolbox.behaviour["exec_command"] = work
         run.send(Submit(text="go"))
         await run.wait(InputDelivered)
