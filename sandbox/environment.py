@@ -109,20 +109,25 @@ def search_path(policy: Policy, environ: Mapping[str, str]) -> str:
     a virtual environment, which may lie inside them; with the sandbox off everything."""
     path, virtual_env = environ.get("PATH", _DEFAULT_PATH), environ.get("VIRTUAL_ENV")
     roots = (policy.workspace, *policy.extra_roots, *policy.writable)
-    if policy.mode is Mode.OFF:
-        return _with_venv(path, virtual_env, roots)
+    if policy.mode is not Mode.OFF:
+        path = _outside(path, virtual_env, roots)
+    return _with_venv(path, virtual_env, roots) if virtual_env else path
+
+
+@lru_cache(maxsize=64)  # the same for every command
+def _outside(path: str, virtual_env: str | None, roots: tuple[Path, ...]) -> str:
     kept: dict[str, None] = {}
     for entry in path.split(":"):
         place = Path(entry)
-        in_venv = bool(virtual_env) and place.is_relative_to(str(virtual_env))
+        in_venv = virtual_env and place.is_relative_to(virtual_env)
         if place.is_absolute() and (in_venv or not any(place.is_relative_to(root) for root in roots)):
             kept[entry] = None
-    return _with_venv(":".join(kept) or _DEFAULT_PATH, virtual_env, roots)
+    return ":".join(kept) or _DEFAULT_PATH
 
 
-def _with_venv(path: str, virtual_env: str | None, roots: Iterable[Path]) -> str:
+def _with_venv(path: str, virtual_env: str, roots: Iterable[Path]) -> str:
     """First the project's virtual environment, which our own path is without (`trusted_path`)."""
-    place = Path(virtual_env or "/") / "bin"
+    place = Path(virtual_env) / "bin"
     is_ours = any(place.is_relative_to(root) for root in roots) and place.is_dir()
     return f"{place}:{path}" if is_ours and str(place) not in path.split(":") else path
 

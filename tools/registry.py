@@ -113,6 +113,7 @@ class Toolbox:
         self._tools = {tool.spec.name: tool for tool in tools}
         offered: dict[str, Offered] = {**self._tools, **{one.spec.name: one for one in answered}}
         self._offered = dict(sorted(offered.items()))
+        self._readying = {name: one for name, one in self._offered.items() if isinstance(one, Readying)}
         self._patch = patch
         self._terminals = terminals
         self._shared_network = shared_network
@@ -163,15 +164,14 @@ class Toolbox:
 
     async def make_ready(self, invocation: Invocation) -> None:
         """Begin what can be begun of a call before it counts as started."""
-        made = self._offered[invocation.tool]
-        if isinstance(made, Readying):
-            await made.make_ready(invocation)
+        tool = self._readying.get(invocation.tool)
+        if tool is not None:
+            await tool.make_ready(invocation)
 
     async def drop(self, call_id: str) -> None:
         """Take that back where the call was not run."""
-        for tool in self._offered.values():
-            if isinstance(tool, Readying):
-                await tool.drop(call_id)
+        for tool in self._readying.values():
+            await tool.drop(call_id)
 
     def terminals(self) -> Sequence[Mapping[str, Any]]:
         """Live and recently ended ones."""

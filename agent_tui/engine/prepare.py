@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from agent_tui.engine.events import Body, CallChanged, CallEnded, CallProposed
 from agent_tui.engine.ports import GatedCall, Toolbox
@@ -64,6 +65,7 @@ def assessed(toolbox: Toolbox, policy: Policy, ready: Prepared) -> Prepared:
     return replace(ready, assessment=toolbox.assess(ready.tool, ready.arguments, policy), policy=policy)
 
 
+@lru_cache(maxsize=1)  # of one session at a time
 def tool_schemas(toolbox: Toolbox) -> tuple[ToolSchema, ...]:
     """The tools as the model is told of them; the bytes of a schema never change in a session."""
     return tuple(
