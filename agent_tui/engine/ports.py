@@ -3,7 +3,7 @@
 Unless stated otherwise a port may block only in `await`, may be cancelled, and raises nothing.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from agent_tui.engine.events import ApprovalAsked, ApprovalDecided
@@ -60,7 +60,7 @@ class Records(Protocol):
     async def close(self) -> None: ...
 
 
-class Toolbox(Protocol):
+class Toolbox(Hashable, Protocol):
     """The registry and its executor; holds the terminals. Knows no approvals: the engine's gate
     is the only caller of `run`."""
 
