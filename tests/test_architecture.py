@@ -367,6 +367,17 @@ def test_test_modules_keep_their_size() -> None:
     assert {name: size for name, size in sizes.items() if size > MAX_TEST_LINES} == {}
 
 
+def test_data_that_is_given_by_name_is_declared_in_one_way() -> None:
+    slow = "dataclass(frozen=True, slots=True, kw_only=True)"
+    wrong = [
+        f"{name}:{node.lineno} {node.name}: use `@frozen`"
+        for name in MODULES
+        for node in ast.walk(_tree(name))
+        if isinstance(node, ast.ClassDef) and slow in map(ast.unparse, node.decorator_list)
+    ]
+    assert wrong == []
+
+
 def test_modules_are_named_after_what_they_do() -> None:
     bad = [name for name in MODULES if name.split(".")[-1] in FORBIDDEN_NAMES]
     assert bad == []
