@@ -73,7 +73,7 @@ def _installation() -> Check:
     for name in ("agent_tui", "tools", "context", "sandbox", "checkpoints"):
         module = __import__(name)
         places.append(f"{name}: {paths.shown(Path(module.__file__ or '?').parent)}")
-    python = f"agent-tui {__version__}, Python {platform.python_version()}, {sys.executable}"
+    python = f"agent-tui {__version__}, Python {platform.python_version()}, {paths.shown(sys.executable)}"
     return Check(name="installation", status="ok", detail=f"{python}; {', '.join(places)}")
 
 
@@ -200,7 +200,8 @@ def _checkpoints(settings: Settings) -> Iterator[Check]:
 
     for finding in examine_checkpoints(settings.workspace, settings.state_dir):
         status: Literal["ok", "warning"] = "ok" if finding.ok else "warning"
-        yield Check(name="checkpoints", status=status, detail=finding.detail, fix=finding.fix)
+        detail = finding.detail.replace(f"`{Path.home()}/", "`~/")
+        yield Check(name="checkpoints", status=status, detail=detail, fix=finding.fix)
 
 
 def _search() -> Check:
@@ -242,10 +243,11 @@ def _model(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
     except UsageError as error:
         yield Check(name="model", status="failed", detail=str(error), exit_code=CONFIGURATION_CODE)
         return
-    where = choice.base_url or "the vendor's own address"
+    where = f"{choice.api} at {choice.base_url or 'the address of the vendor'}"
+    if choice.api == "demo":
+        where = "a script"
     origin, window = settings.layer("model"), f"{choice.context_window:,} tokens"
-    detail = f"{choice.name} ({origin}), {choice.api} at {where}, {window}"
-    yield Check(name="model", status="ok", detail=detail)
+    yield Check(name="model", status="ok", detail=f"{choice.name} ({origin}), {where}, {window}")
     if choice.api != "demo":
         yield _provider(choice, settings, environ)
 

@@ -29,11 +29,15 @@ def run(arguments: argparse.Namespace) -> int:
     has_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     checks = list(examine(settings, problem, os.environ, has_terminal))
     failed = [check for check in checks if check.status == "failed"]
+    code = failed[0].exit_code if failed else 0
     if arguments.json:
-        print(json.dumps({"ok": not failed, "checks": [asdict(check) for check in checks]}, indent=2))
+        rows = [
+            {name: value for name, value in asdict(check).items() if name != "exit_code"} for check in checks
+        ]
+        print(json.dumps({"ok": not failed, "exit_code": code, "checks": rows}, indent=2))
     else:
         width = max(len(check.name) for check in checks)
         for check in checks:
             fix = f"; {check.fix}" if check.fix else ""
             print(one_line(f"{check.status:<7}  {check.name:<{width}}  {check.detail}{fix}"))
-    return failed[0].exit_code if failed else 0
+    return code

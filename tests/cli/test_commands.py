@@ -94,7 +94,7 @@ def test_doctor_fails_without_a_model_and_tells_no_key(program: Program) -> None
     ran = program.run("doctor", "--json", env={"OPENAI_API_KEY": "sk-secret"})
     found = json.loads(ran.out)
     checks = {check["name"]: check for check in found["checks"]}
-    assert (ran.code, found["ok"]) == (2, False)
+    assert (ran.code, found["ok"], found["exit_code"]) == (2, False, 2)
     assert checks["model"]["status"] == "failed"
     assert (checks["openai"]["status"], checks["openai"]["detail"]) == ("ok", "OPENAI_API_KEY is set")
     absent = checks["anthropic"]
