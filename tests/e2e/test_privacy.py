@@ -66,8 +66,11 @@ def test_what_needs_no_model_speaks_to_nobody(program: Program, line: str) -> No
     assert spoken_to(program) == set()
 
 
-def test_doctor_looks_on_this_machine_only(program: Program) -> None:
-    assert program.run("doctor", "-m", "demo/scripted", env={"OPENAI_API_KEY": "sk-x"}).code == 0
+def test_doctor_asks_this_machine_and_the_chosen_provider_alone(
+    program: Program, model_server: ModelServer
+) -> None:
+    for flags in (("-m", "demo/scripted"), model_flags("chat", model_server.base_url())):
+        assert program.run("doctor", *flags, env={"OPENAI_API_KEY": "sk-x"}).code == 0
     assert all("127.0.0.1" in address or "localhost" in address for address in spoken_to(program))
 
 
