@@ -74,10 +74,13 @@ def _restored(blocks: Sequence[Block], record: RolledBack) -> list[Block]:
 
 
 def whole(blocks: Sequence[Block]) -> list[Block]:
-    """Every block, also the hidden ones, each hidden part after the line that stands for it."""
+    """Every block, also the hidden ones, each hidden part behind a line that says so."""
     result: list[Block] = []
     for block in blocks:
-        result.append(block)
         if isinstance(block, Muted) and block.hidden:
+            items = words.count(len(block.hidden), "item")
+            result.append(Muted(text=f"{items} hidden by rollback (shown here)"))
             result += whole(block.hidden)
+        else:
+            result.append(block)
     return result

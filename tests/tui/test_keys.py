@@ -313,8 +313,14 @@ VIEWS = {
         keys=[F2, b"\x1b[1;5H", b"\x1b[1;5F", b"\x1b[1;5H"],
         check=lambda it: body(it) == 0,
     ),
+    "3 in a diff names a checkpoint": Case(
+        play=scenes.finished, keys=[b"/diff\r", b"3", b"7f3a/14\r"], check=shows("diff · since 7f3a/14")
+    ),
+    "s in a narrow diff says from where on": Case(
+        play=scenes.finished, keys=[b"/diff\r", b"s", b"s"], check=shows("side by side from 120 columns on")
+    ),
     "no hit is said": Case(
-        play=scenes.finished, keys=[F2, b"/nowhere\r"], check=shows('no match for "nowhere"')
+        play=scenes.finished, keys=[F2, b"/nowhere\r"], check=shows('No match for "nowhere"')
     ),
     "] and [ in the pager": Case(
         play=scenes.finished, keys=[F2, b"g", b"]", b"["], check=lambda it: body(it) == 0

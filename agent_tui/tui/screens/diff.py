@@ -57,7 +57,7 @@ class DiffView(View):
 
     @property
     def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
-        return "1 turn · 2 session · u take this file back · y copy · Esc close"
+        return "1 turn · 2 session · 3 checkpoint · u take this file back · y copy · Esc close"
 
     def title_words(self) -> tuple[str, str]:
         files = self._files or []
@@ -94,12 +94,21 @@ class DiffView(View):
         elif character == "s":
             self.agent.sides = not self.agent.sides
             self.draw()
+            if self.agent.size.width < SIDES_FROM:
+                self.say(
+                    f"side by side from {SIDES_FROM} columns on"
+                    if self.agent.sides
+                    else "unified at any width"
+                )
         elif character == "w":
             self._wrapped = not self._wrapped
             self.draw()
         elif character in _SCOPES:
-            self._title, self._args = _SCOPES[character]
-            self.run_worker(self.load())
+            self._ask_for(*_SCOPES[character])
+        elif character == "3":
+            self.ask_line(
+                "since checkpoint", "", lambda name: self._ask_for(f"since {name}", {"checkpoint": name})
+            )
         elif character == "y":
             self._copy()
         elif character == "u":
@@ -107,6 +116,13 @@ class DiffView(View):
         else:
             return False
         return True
+
+    def _ask_for(self, title: str, args: dict[str, str]) -> None:
+        self._title, self._args, self._failure = title, args, ""
+        before = args.get("checkpoint", "")
+        self._sides = (before, "now") if before else ("before", "after")
+        self.body.top = 0
+        self.run_worker(self.load())
 
     def _hunks(self) -> list[int]:
         rows = self.body.lines

@@ -131,27 +131,28 @@ class TerminalsView(ListView[Entry]):
 
 
 class AttachedView(View):
-    """One terminal: every key but Ctrl+] goes to it."""
+    """One terminal, which has all rows but the last: every key but Ctrl+] goes to it."""
 
     def __init__(self, agent: "AgentApp", terminal: str, command: str) -> None:
         super().__init__(agent)
         self._terminal = terminal
         self._command = command
         self._tail = ""
+        self.head.display = self.foot.display = False
 
     @property
     def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
         room = max(self.agent.size.width - 40, 10)
         return f"{self._terminal} {fit(one_line(self._command), room)} · you type here · Ctrl+] leave"
 
-    def title_words(self) -> tuple[str, str]:
-        return f"{self._terminal} · {one_line(self._command)}", ""
-
     async def load(self) -> None:
-        width, height = self.agent.size
-        self.agent.link.send(TerminalInput(terminal=self._terminal, columns=width, rows=height - 3))
         await self.fetch()
         self.set_interval(0.2, self.fetch)
+
+    def on_resize(self) -> None:  # also once it is opened
+        super().on_resize()
+        width, height = self.agent.size
+        self.agent.link.send(TerminalInput(terminal=self._terminal, columns=width, rows=height - 1))
 
     async def fetch(self) -> None:
         """The newest output."""

@@ -377,7 +377,7 @@ class View(Screen[None]):
                 self.body.marked = index
                 self.body.reveal(index)
                 return
-        self.say(f'no match for "{self._found}"')
+        self.say(f'No match for "{self._found}"')
 
 
 class ListView(View, Generic[T]):
@@ -472,4 +472,4 @@ class ListView(View, Generic[T]):
                 self.moved()
                 self.draw()
                 return
-        self.say(f'no match for "{self._found}"')
+        self.say(f'No match for "{self._found}"')

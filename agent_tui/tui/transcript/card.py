@@ -17,6 +17,7 @@ OBJECT_ROWS = 3  # rows of a long command before `… n more lines`
 RUNNING_ROWS = 5
 FAILED_ROWS = 5
 DONE_ROWS = 2
+PAGER_ROWS = 5
 EXPANDED_ROWS = 400
 SILENT_S = 30.0  # after this a running card says how long nothing came
 
@@ -98,7 +99,9 @@ def _head(call: Call, expanded: bool, look: Look) -> list[Line]:
     glyph, word, role = state_words(call)
     lead = _lead(glyph, word, role, look)
     indent = width_of(lead)
-    right = tuple(untrusted(own_words(right_end(call, look), look.glyphs), "muted"))
+    told = [f"call {call.call_id}"] if look.facts and not call.by_person else []
+    told += [right_end(call, look)]
+    right = tuple(untrusted(own_words(" · ".join(filter(None, told)), look.glyphs), "muted"))
     room = look.width - (width_of(right) + 1 if right else 0)
     rows = wrap(
         untrusted(call.shown or call.tool, "strong", strict=True),
@@ -173,6 +176,8 @@ def _output(call: Call, expanded: bool, look: Look) -> list[Line]:
     lines, total = _lines(call)
     if not shown or not lines:
         return []
+    if look.facts and not expanded and total == len(lines) > PAGER_ROWS:
+        return _beginning(call, lines, look)
     tail = lines[-shown:]
     hidden = total - len(tail)
     if not expanded:
@@ -181,7 +186,7 @@ def _output(call: Call, expanded: bool, look: Look) -> list[Line]:
     if hidden and (expanded or call.state != "succeeded" or call.by_person):
         text = f"{look.glyphs.earlier} {words.count(hidden, 'earlier line')}"
         rows.append((Span("  "), Span(text, "muted")))
-    bar = (Span("  "), Span(look.glyphs.output + " ", "rule"))
+    bar = _bar(look)
     for text in tail:
         spans = untrusted(text)
         if expanded:
@@ -189,6 +194,24 @@ def _output(call: Call, expanded: bool, look: Look) -> list[Line]:
         else:
             rows.append((*bar, *clip(spans, look.width - width_of(bar), look.glyphs.more)))
     return rows
+
+
+def _bar(look: Look) -> Line:
+    return (Span("  "), Span(look.glyphs.output + " ", "rule"))
+
+
+def _beginning(call: Call, lines: Sequence[str], look: Look) -> list[Line]:
+    """The first lines, as the pager has them, and what is kept of all."""
+    bar = _bar(look)
+    shown = [untrusted(text) for text in lines[:PAGER_ROWS]]
+    rows: list[Line] = [(*bar, *clip(text, look.width - width_of(bar), look.glyphs.more)) for text in shown]
+    artifact = call.outcome.artifact if call.outcome is not None else None
+    kept = ""
+    if artifact is not None:
+        size = words.size(artifact.size_bytes)
+        kept = f" ({size} kept, without the middle)" if artifact.truncated else f" ({size} kept of {size})"
+    more = words.count(len(lines) - PAGER_ROWS, "line")
+    return [*rows, (*bar, Span(f"{look.glyphs.more} {more}, Enter shows them{kept}", "muted"))]
 
 
 def _shown_rows(call: Call, expanded: bool, look: Look) -> int:

@@ -18,7 +18,9 @@ class Look:
     now: float = 0.0  # UTC seconds; only running blocks look at it
     low: bool = False  # fewer than 20 rows
     whole: bool = False  # expanded cards show every line they have
-    facts: bool = False  # calls tell their checkpoint and sandbox, as in the pager
+    facts: bool = (
+        False  # calls tell their number, checkpoint and sandbox, messages their time, as in the pager
+    )
     spoken: bool = False  # for a screen reader: words in place of signs
 
     @property

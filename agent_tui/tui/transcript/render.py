@@ -44,7 +44,9 @@ def _welcome(block: blocks.Welcome, look: Look) -> list[Line]:
 
 def _user(block: blocks.UserMessage, look: Look) -> list[Line]:
     lead = (Span(look.glyphs.user + " ", "accent"),)
-    right = [Span(block.right, "muted")] if block.right else []
+    told = [time.strftime("%H:%M", time.localtime(block.at))] if look.facts and block.at else []
+    told += [block.right] if block.right else []
+    right = [Span(own_words(" · ", look.glyphs).join(told), "muted")] if told else []
     first_room = look.width - (width_of(right) + 1 if right else 0)
     text, hidden = _part(block.text, expanded=block.expanded)
     rows = wrap(untrusted(text, "strong"), min(first_room, look.prose), first=lead, rest=_INDENT) or [lead]
