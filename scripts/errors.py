@@ -36,7 +36,8 @@ HEAD = """# Errors
 
 Written by `scripts/errors.py` from the code. Each failure before or after a run is one line on stderr,
 `agent-tui: WHAT; WHAT TO DO`; `…` stands for a name, a value or the system's own words. `--debug` adds the
-traceback. How a run itself can end is in the [reference](reference.md).
+traceback. How a run itself can end is in the [reference](reference.md); what is refused inside a session is
+told there, with the reason.
 """
 GROUPS = {
     2: "## Exit code 2: the command line, the environment or a settings file is wrong",
@@ -121,8 +122,16 @@ def lines() -> Iterator[Line]:
         if name in codes() and call.args:
             for message in texts(call.args[0], place):
                 if says_something(message):
-                    said, _, advice = f"{BEFORE.get(name, '')}{message}".partition("; ")
-                    yield Line(code=codes()[name], said=said, advice=advice)
+                    yield _line(codes()[name], f"{BEFORE.get(name, '')}{message}")
+    for returned, place in _returned("_line", modules()["agent_tui.cli.entry"]):  # of what nobody caught
+        for message in texts(returned, place):
+            if says_something(message.removeprefix("agent-tui: ")):
+                yield _line(1, message.removeprefix("agent-tui: "))
+
+
+def _line(code: int, message: str) -> Line:
+    said, _, advice = message.partition("; ")
+    return Line(code=code, said=said, advice=advice)
 
 
 def reasons() -> Iterator[Line]:
