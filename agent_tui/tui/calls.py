@@ -128,6 +128,14 @@ class Calls:
             )
             card.live = True
             self._touch(card)
+            self._wait_behind(call)
+
+    def _wait_behind(self, running: blocks.Call) -> None:
+        """Calls of the same step that have no other reason wait for the one that runs."""
+        for card, call in self._cards.values():
+            if call.state == "waiting" and not call.detail and call.step_id == running.step_id != "":
+                call.detail = "for the call before it"
+                self._touch(card)
 
     def output(self, body: events.CallOutput, at: float) -> None:
         """Live output of a call or of the terminal it became."""

@@ -102,6 +102,7 @@ class Feed:
 
     def _status(self, body: events.StatusChanged) -> None:
         status = self.state.status
+        self.state.told_undo(body.undo, self._at)
         for name in (
             "sandbox",
             "undo",
@@ -198,7 +199,7 @@ class Feed:
         self._close_text()
         self._before_step = self._newest
         self.state.step, self.state.not_run = body.number, 0
-        self.state.retry, self.state.activity = None, "thinking"
+        self.state.retry, self.state.activity, self.state.held = None, "thinking", False
 
     def _reasoned(self, body: events.ReasoningStreamed) -> None:
         if self._reasoning is None:
@@ -269,18 +270,7 @@ class Feed:
 
     def _turn_ended(self, body: events.TurnEnded) -> None:
         self._close_text()
-        state = self.state
-        state.busy, state.activity, state.retry, state.stopping_at, state.ended = (
-            False,
-            "",
-            None,
-            0.0,
-            body.reason,
-        )
-        state.running.clear()
-        state.heard_at = 0.0
-        if body.text:
-            state.last_answer = body.text
+        self.state.end_turn(body)
         glyph, words = end_words(body, cut=self._cut)
         self.add(
             blocks.TurnEnd(
@@ -309,6 +299,7 @@ class Feed:
 
     def _call_changed(self, body: events.CallChanged) -> None:
         self.calls.changed(body)
+        self.state.held = self.state.held or "checkpoint" in body.detail
 
     def _call_started(self, body: events.CallStarted) -> None:
         self.state.running.add(body.call_id)

@@ -73,10 +73,12 @@ class Fixed:
 
     def _on_tick(self) -> None:
         self._frame += 1
-        if self._frame % 4 == 0:
+        seconds_each = 1 if self._app.moving else 5
+        if self._frame % (4 * seconds_each) == 0:
             self._count_on_cards()
-        if self._app.moving or self._frame % 20 == 0:
-            self.draw_activity()
+        elif not self._app.moving or self._app.notifier.focused is False:  # nobody looks
+            return
+        self.draw_activity()
 
     def _count_on_cards(self) -> None:
         live = self._app.feed.calls.live_cards()

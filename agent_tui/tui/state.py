@@ -96,6 +96,8 @@ class State:
     step: int = 0
     turn_started_at: float = 0.0
     activity_at: float = 0.0
+    held: bool = False  # a call waits for the first checkpoint
+    import_at: float = 0.0  # when the first checkpoint began to be taken
     heard_at: float = 0.0  # of the newest sign of life of the model; 0 while no request is out
     stopping_at: float = 0.0
     retry: Retry | None = None
@@ -108,6 +110,7 @@ class State:
     closed: bool = False
     is_kept: bool = True  # false once it was closed without a word said
     ended: EndReason | None = None  # of the last turn
+    ended_files: int = 0  # that the last turn changed
     last_answer: str = ""
     last_rollback: events.RolledBack | None = None  # what a redo would take back
     rolled_back_at: float = 0.0  # UTC seconds
@@ -129,6 +132,19 @@ class State:
     def live_terminals(self) -> list[events.TerminalChanged]:
         """Terminals whose process is alive."""
         return [terminal for terminal in self.terminals.values() if terminal.state == "live"]
+
+    def end_turn(self, body: events.TurnEnded) -> None:
+        """Nothing works any more."""
+        self.busy, self.activity, self.retry, self.stopping_at, self.heard_at = False, "", None, 0.0, 0.0
+        self.ended, self.ended_files = body.reason, len(body.changes)
+        self.running.clear()
+        self.last_answer = body.text or self.last_answer
+
+    def told_undo(self, undo: Health | None, at: float) -> None:
+        """Remember when the first checkpoint began, before its news is taken in."""
+        before = self.status.undo
+        if undo is not None and (before is None or before.state != "importing"):
+            self.import_at = at
 
     def take_over(self, earlier: "State") -> None:
         """Keep what the stored part of the session says and this process has not said since."""

@@ -3,6 +3,7 @@
 import pytest
 
 from agent_tui.engine import events
+from agent_tui.engine.types import CallState
 from agent_tui.tui.feed import Feed
 from agent_tui.tui.glyphs import UNICODE
 from agent_tui.tui.state import State
@@ -31,6 +32,7 @@ ANSWERED = events.ResponseEnded(
     step_id="s1", item_id="i1", text="", reasoning="", reasoning_s=0.0, usage=Usage(), cost_usd=None,
     reserved_calls=1,
 )  # fmt: skip
+HELD = events.CallChanged(call_id="c1", state=CallState.VALIDATED, detail="for the first checkpoint")
 IMPORTING = events.StatusChanged(undo=Health(state="importing", done_files=10, total_files=40))
 
 
@@ -39,9 +41,17 @@ def test_a_model_that_sends_nothing_is_waited_for() -> None:
 
 
 def test_a_model_that_has_answered_is_not_waited_for() -> None:
-    shown = said(*ASKED, ANSWERED, IMPORTING)
+    shown = said(*ASKED, ANSWERED, IMPORTING, HELD)
     assert "waiting for" not in shown
-    assert "first checkpoint" in shown
+    assert "first checkpoint ▕███░░░░░░░░░▏ 25% · 10 of 40 files · 90 s left" in shown
+
+
+def test_the_first_checkpoint_is_told_only_while_a_call_waits_for_it() -> None:
+    assert "◐ thinking" in said(*ASKED, ANSWERED, IMPORTING)
+    started = events.CallStarted(
+        call_id="c1", attempt=1, arguments_sha256="", cwd="/w", sandbox="", spool="", boot_id="b"
+    )
+    assert "running 1 call" in said(*ASKED, ANSWERED, IMPORTING, HELD, started)
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,12 @@ from agent_tui.tui.glyphs import ASCII, UNICODE
 from agent_tui.tui.screens.view import Body, View
 from agent_tui.tui.sheet_app import SheetApp
 from agent_tui.tui.widgets.pane import Pane
-from tests.tui import gallery, sheets
+from tests.tui import gallery, gallery_states, sheets
 from tests.tui.driving import Driven, driven
 from tests.tui.pictures import Picture, has_colour, take
 
 PICTURES = Path(__file__).with_name("screens")
+SCENES = gallery.SCENES | gallery_states.SCENES
 COLOURED = {"80x24": (80, 24), "160x50": (160, 50)}  # in both painted themes
 
 
@@ -35,9 +36,9 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("utc")
-@pytest.mark.parametrize("name", gallery.SCENES)
+@pytest.mark.parametrize("name", SCENES)
 async def test_picture(tmp_path: Path, name: str) -> None:
-    scene = gallery.SCENES[name]
+    scene = SCENES[name]
     found: dict[str, str] = {}
     look_of = Chosen(keys_told=scene.keys_told)
     async with driven(tmp_path, scene.play(), on=scene.on, look=look_of, offered=scene.offered) as it:
@@ -138,7 +139,7 @@ def _compare(name: str, found: dict[str, str]) -> None:
 def test_every_picture_has_its_scene() -> None:
     looks = ("-80x24-ascii", "-80x24", "-60x15", "-120x40", "-160x50")
     names = {_without(file.stem, looks) for file in PICTURES.glob("*.txt")}
-    assert names == {*gallery.SCENES, *sheets.SHEETS}
+    assert names == {*SCENES, *sheets.SHEETS}
 
 
 def _without(stem: str, ends: tuple[str, ...]) -> str:

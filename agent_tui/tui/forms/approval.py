@@ -99,7 +99,7 @@ class ApprovalForm:
         if self._files:
             rows: list[Line] = []
             for file in self._files:
-                rows += [diff.heading(file), *diff.rows(file, look, wrapped=True)]
+                rows += [(Span(" "), *diff.heading(file)), *diff.rows(file, look, wrapped=True)]
             return rows
         lead: Line = (Span("    "),)
         shown = self.event.assessment.shown
@@ -173,8 +173,9 @@ class ApprovalForm:
         again = self._leaves_sandbox
         result: list[Choice] = []
         if Decision.ONCE in offered:
+            ran = "run again" if self.event.first_attempt else "run"
             once = (
-                "run again without a sandbox"
+                f"{ran} without a sandbox"
                 if is_open
                 else "run again with this grant"
                 if again and self.event.first_attempt

@@ -21,7 +21,7 @@ from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript import render
 from agent_tui.tui.transcript.blocks import Answer, Block, Card, Reasoning
 from agent_tui.tui.transcript.growing import Growing
-from agent_tui.tui.transcript.lines import Line, Span, clip, with_right
+from agent_tui.tui.transcript.lines import Line, Span, clip, cut, plain, with_right
 from agent_tui.tui.transcript.look import Look
 from agent_tui.tui.transcript.selecting import Selecting
 
@@ -33,7 +33,8 @@ def _keys_of(block: Block) -> list[str]:
     """The keys that do something on a picked block."""
     calls = block.calls if isinstance(block, Card) else []
     keys = ["d diff"] if any(call.changes for call in calls) else []
-    keys += ["Enter fold"] if isinstance(block, Card | Reasoning) else []
+    if isinstance(block, Card | Reasoning):
+        keys.append("Enter fold" if block.expanded else "Enter unfold")
     back = ["b back to before this"] if any(call.checkpoint_id for call in calls) else []
     return [*keys, "y copy", *back, "Esc leave"]
 
@@ -176,8 +177,14 @@ class Transcript(Widget, can_focus=True):
         return rows
 
     def _picked_lines(self, index: int, look: Look) -> list[Line]:
-        first, *rest = self._lines(self.blocks[index], replace(look, width=look.width - 2)) or [()]
-        words = own_words("  " + " · ".join(_keys_of(self.blocks[index])), look.glyphs)
+        block = self.blocks[index]
+        lines = self._lines(block, look)
+        if lines and plain(lines[0]).startswith("  "):  # the mark takes the place of the indent
+            lines[0] = tuple(cut(lines[0], [2])[1])
+        else:
+            lines = self._lines(block, replace(look, width=look.width - 2))
+        first, *rest = lines or [()]
+        words = own_words("  " + " · ".join(_keys_of(block)), look.glyphs)
         place = Span(f"{index + 1} of {len(self.blocks)}", "muted")
         keys = with_right((Span(words, "accent"),), (place,), look.width - 1)
         return [(Span("> ", "accent"), *first), *rest, clip(keys, look.width, look.glyphs.more)]

@@ -9,9 +9,11 @@ from agent_tui.tui import words
 from agent_tui.tui.glyphs import Glyphs, own_words
 from agent_tui.tui.state import State
 from agent_tui.tui.transcript.lines import Line, Span, clip, ruled, untrusted, width_of
+from checkpoints.types import Health
 
 HINTS_WIDE, HINTS_SHORT, HINTS_NARROW = 4, 4, 1
-BAR_CELLS = 10
+BAR_CELLS = 12
+ESTIMATE_S = 3.0  # after which is told how long the rest will take
 _STATUS = re.compile(r"\b([45]\d\d)\b")  # of HTTP, in the words of an error
 _NO_STATUS = {  # what is so where no server answered, by the class of the failure
     "connection": "provider not reachable",
@@ -132,7 +134,7 @@ def _retry(state: State, moment: Moment) -> str:
     what = _NO_STATUS.get(retry.kind, "")
     if not what:
         code = _STATUS.search(retry.error)
-        is_busy = retry.kind in ("rate_limit", "overloaded")
+        is_busy = retry.kind == "rate_limit"
         what = f"provider {'busy' if is_busy else 'down'}" + (f" ({code[1]})" if code else "")
     return f"{what} · retry {retry.attempt} of {retry.attempts} in {left}"
 
@@ -148,20 +150,29 @@ def _working(state: State, moment: Moment, glyphs: Glyphs) -> str:
     if silent > SILENT_S:
         provider = state.status.model.partition("/")[0] or "the model"
         return f"{_spin(moment, glyphs)} waiting for {provider} · {words.clock(silent)} since the last word"
-    parts = [f"{_spin(moment, glyphs)} {verb}"]
     undo = state.status.undo
-    if undo is not None and undo.state == "importing" and undo.total_files and not state.running:
-        shown = bar(undo.done_files, undo.total_files, glyphs)
-        done = f"{words.tokens(undo.done_files)} of {words.tokens(undo.total_files)} files"
-        parts = [f"{_spin(moment, glyphs)} first checkpoint {shown} · {done}"]
+    is_held = state.held and not state.running
+    if is_held and undo is not None and undo.state == "importing" and undo.total_files:
+        return f"{_spin(moment, glyphs)} first checkpoint {_import(undo, state, moment, glyphs)}"
+    parts = [f"{_spin(moment, glyphs)} {verb}"]
     if moment.width > 60 and state.step:
         parts.append(f"step {state.step}")
     parts.append(words.clock(moment.now - state.turn_started_at))
     return " · ".join(parts)
 
 
+def _import(undo: Health, state: State, moment: Moment, glyphs: Glyphs) -> str:
+    """How far it is, and after a while how long the rest will take."""
+    done, total = undo.done_files, undo.total_files
+    shown = f"{bar(done, total, glyphs)} · {words.tokens(done)} of {words.tokens(total)} files"
+    passed = moment.now - state.import_at
+    if passed < ESTIMATE_S or not done:
+        return shown
+    return f"{shown} · {max(round(passed * (total - done) / done), 1)} s left"
+
+
 def bar(done: int, total: int, glyphs: Glyphs) -> str:
-    """`▕█████░░░░▏ 52%`."""
+    """`▕██████░░░░░░▏ 52%`."""
     share = min(done / total, 1.0) if total else 0.0
     full = round(share * BAR_CELLS)
     cells = glyphs.bar_full * full + glyphs.bar_empty * (BAR_CELLS - full)
