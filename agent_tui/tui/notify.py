@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 
 from agent_tui.engine.types import EndReason
+from agent_tui.tui import words
 from agent_tui.tui.state import State
 
 LONG_TURN_S = 20.0
@@ -64,8 +65,7 @@ class Notifier:
         if stopped:
             self._say(f"agent-tui: {self._project} stopped: {stopped}", now)
         elif now - self._busy_since > LONG_TURN_S:
-            changed = len(state.changed_paths)
-            files = f" ({changed} file{'' if changed == 1 else 's'})" if changed else ""
+            files = f" ({words.count(state.ended_files, 'file')})" if state.ended_files else ""
             self._say(f"agent-tui: {self._project} is done{files}", now)
 
     def _title_of(self, state: State) -> str:

@@ -38,7 +38,7 @@ def working(since: float = 100.0) -> State:
 
 
 def ended(reason: EndReason = EndReason.COMPLETED, files: int = 2) -> State:
-    return State(ended=reason, changed_paths=dict.fromkeys(map(str, range(files))))
+    return State(ended=reason, ended_files=files, changed_paths=dict.fromkeys("of the whole session"))
 
 
 def test_a_prompt_is_told_once_and_names_nothing_of_it() -> None:

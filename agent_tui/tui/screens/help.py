@@ -38,6 +38,8 @@ _LEAVE = (
     ("Ctrl+Z", "suspend"),
 )
 
+LEAVE_COLUMN = 43  # of its second half, where there is one
+
 _GLYPHS = (
     ("waiting", "waiting"), ("running", "running"), ("ok", "ran and other successes"), ("failed", "failed"),
     ("denied", "denied"), ("interrupted", "interrupted, limit reached"), ("unknown", "unknown, result lost"),
@@ -103,6 +105,8 @@ def _keys(look: Look, other: Mapping[str, str]) -> list[Line]:
     leave = [BLANK, *_group("Leave", _LEAVE, wide=True)]
     if look.width < 80:
         return [*left, BLANK, *right, *leave]
+    *leave, third, last = leave  # side by side
+    leave.append((*third, Span(" " * max(LEAVE_COLUMN - width_of(third) - 2, 1)), *last))
     rows = []
     for index in range(max(len(left), len(right))):
         first = left[index] if index < len(left) else BLANK

@@ -8,7 +8,7 @@ from agent_tui.tui import words
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.link import RefusedError
 from agent_tui.tui.screens.view import ListView
-from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, width_of
+from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, untrusted, width_of
 from agent_tui.tui.transcript.look import Look
 
 if TYPE_CHECKING:
@@ -59,6 +59,9 @@ class ModelView(ListView[Entry]):
     def title_words(self) -> tuple[str, str]:
         status = self.agent.session.status
         return "model", f"now {status.model} {status.effort}".rstrip()
+
+    def header(self, look: Look) -> list[Line]:
+        return [BLANK]
 
     def row(self, item: Entry, look: Look) -> Line:
         if not item["name"]:
