@@ -262,6 +262,7 @@ class WorkspaceCheckpointer:
 
     def _settle_cut(self, core: "Joined") -> None:
         """A rollback that was cut is taken back: nothing is lost by it, and it can be asked for again."""
+        self._remarks += core.set_aside_damaged()
         cut = core.cut()
         core.recover(complete=False)
         if cut is not None:

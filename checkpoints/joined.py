@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from checkpoints.catalog import Row
 from checkpoints.diff import changes, unified
+from checkpoints.journal import DamagedJournalError
 from checkpoints.paths import selected_paths
 from checkpoints.rollback import Request, Rollback
 from checkpoints.states import covered_pairs
@@ -24,6 +25,7 @@ from checkpoints.types import (
     CutRollback,
     FileChange,
     Operation,
+    Phase,
     RollbackPlan,
     RollbackResult,
     Uncovered,
@@ -145,6 +147,10 @@ class Joined:
                 result = _with(result, one, Rollback(one).redo(self.main.session))
         return result
 
+    def set_aside_damaged(self) -> list[str]:
+        """Move journals of cut rollbacks that tell nothing out of the way; a line about each."""
+        return [line for one in (self.main, *self.beside) if (line := _set_aside(one))]
+
     def cut(self) -> CutRollback | None:
         """What a killed process left of a rollback, anywhere."""
         return next((cut for one in (self.main, *self.beside) if (cut := one.journal.cut())), None)
@@ -169,6 +175,18 @@ class Joined:
 
     def _wanted(self, paths: Sequence[str]) -> list[Workspace]:
         return [one for one in self.beside if self._of(one, paths) is not None]
+
+
+def _set_aside(one: Workspace) -> str:
+    try:
+        one.journal.read()
+    except DamagedJournalError:
+        with one.locked(alone=True, what="a look at a cut rollback"):
+            aside = one.journal.set_aside()
+        before = one.catalog.newest(Phase.BEFORE_ROLLBACK, one.home.below)
+        state = f"; checkpoint {before.id} is the state before it" if before else ""
+        return f"the journal of a cut rollback was damaged and lies in `{aside}` now{state}"
+    return ""
 
 
 def counterpart(beside: Workspace, row: Row) -> Row | None:

@@ -7,6 +7,7 @@ taken back.
 
 import json
 import os
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,10 @@ from agent_tui.frozen import frozen
 from checkpoints.plainfile import read_plain
 from checkpoints.states import Entry
 from checkpoints.types import CheckpointError, CutRollback
+
+
+class DamagedJournalError(CheckpointError):
+    """A journal that tells nothing; the text names it. `Joined.set_aside_damaged` takes it out of the way."""
 
 
 @frozen
@@ -62,38 +67,45 @@ class Journal:
         """The rollback is over."""
         self.path.unlink(missing_ok=True)
 
+    def set_aside(self) -> Path:
+        """Move a damaged one out of the way; where it lies then. Raises CheckpointError."""
+        aside = self.path.with_name(f"{self.path.name}.damaged-{int(time.time())}")
+        try:
+            self.path.rename(aside)
+        except OSError as error:
+            raise CheckpointError(f"`{self.path}` cannot be moved away: {error.strerror}") from error
+        return aside
+
     def cut(self) -> CutRollback | None:
-        """The rollback that was cut, if there is one; raises CheckpointError when it is unreadable."""
+        """The rollback that was cut, if there is one; raises DamagedJournalError."""
         found = self.read()
         if found is None:
             return None
-        body, steps, done = found
-        return CutRollback(target=body["target"], undo=body["undo"], done=len(done), total=len(steps))
+        head, steps, done = found
+        return CutRollback(target=head["target"], undo=head["undo"], done=len(done), total=len(steps))
 
-    def read(self) -> tuple[dict[str, Any], list[Step], set[int]] | None:
-        """Head, steps and the numbers of those that are done."""
+    def read(self) -> tuple[dict[str, str], list[Step], set[int]] | None:
+        """Head, steps and the numbers of those that are done. Raises DamagedJournalError."""
         try:
             lines = read_plain(self.path).decode().splitlines()
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
-            raise CheckpointError(self._damaged) from error
+            raise DamagedJournalError(self._damaged) from error
         try:
             body = json.loads(lines[0])
+            head = {name: str(body[name]) for name in ("session", "root", "target", "undo")}
             steps = [
                 Step(path=os.fsencode(path), before=_entry(before), after=_entry(after))
                 for path, before, after in body["steps"]
             ]
-            return body, steps, {int(line) for line in lines[1:] if line.isdigit()}
+            return head, steps, {int(line) for line in lines[1:] if line.isdigit()}
         except (IndexError, KeyError, ValueError, TypeError) as error:
-            raise CheckpointError(self._damaged) from error
+            raise DamagedJournalError(self._damaged) from error
 
     @property
     def _damaged(self) -> str:
-        return (
-            f"the journal `{self.path}` is damaged; remove it to go on: "
-            "the newest checkpoint is the state before that rollback"
-        )
+        return f"the journal of a cut rollback is damaged: `{self.path}`; the next start sets it aside"
 
 
 def _plain(entry: Entry | None) -> list[Any] | None:

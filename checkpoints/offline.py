@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from agent_tui.frozen import frozen
@@ -10,7 +10,7 @@ from checkpoints.catalog import Catalog, Row, followed
 from checkpoints.coverage import Limits, refusal
 from checkpoints.gitprocess import find_git
 from checkpoints.joined import Joined
-from checkpoints.journal import Journal
+from checkpoints.journal import DamagedJournalError, Journal
 from checkpoints.lock import hold
 from checkpoints.retention import Keep, Pruned, Retention, kept_bytes
 from checkpoints.roots import Home, existing_home
@@ -110,9 +110,12 @@ def _session_of(catalog: Catalog, root: str, checkpoint_id: str) -> str:
 
 
 def cut_rollback(root: Path, state_dir: Path) -> CutRollback | None:
-    """The rollback that a killed process left in a workspace; raises CheckpointError."""
+    """The rollback that a killed process left in a workspace; one whose journal is damaged is not to be
+    asked about: the session that opens says so. Raises CheckpointError."""
     home = existing_home(root, state_dir)
-    return Journal(home.journal).cut() if home else None
+    with suppress(DamagedJournalError):
+        return Journal(home.journal).cut() if home else None
+    return None
 
 
 def settle_cut(root: Path, state_dir: Path, cut: CutRollback, *, complete: bool) -> None:

@@ -98,6 +98,8 @@ def _mode(arguments: argparse.Namespace) -> "Mode":
 
 def _settle_cut(core: "Joined", arguments: argparse.Namespace) -> None:
     """A rollback that was killed is taken back before anything else, or finished if a person says so."""
+    for line in core.set_aside_damaged():
+        _tell(line)
     cut = core.cut()
     if cut is None:
         return

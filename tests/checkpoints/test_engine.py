@@ -178,6 +178,30 @@ async def test_a_damaged_list_is_set_aside_and_said(root: Path, state_dir: Path)
     await again.close()
 
 
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b'{"steps": []}\n', None])
+async def test_a_damaged_journal_is_set_aside_and_said_and_the_session_goes_on(
+    root: Path, state_dir: Path, content: bytes | None
+) -> None:
+    checkpointer = opened(root, state_dir)
+    start = await checkpointer.take(cause(Phase.TURN_START))
+    (root / "a").write_text("1")
+    done = await checkpointer.rollback(start.id, default="take")
+    await checkpointer.close()
+    journal = next(state_dir.glob("checkpoints/*")) / "root.journal"
+    journal.mkdir() if content is None else journal.write_bytes(content)
+    again = opened(root, state_dir)
+    assert (await again.ready()).state == "ok"
+    (aside,) = journal.parent.glob("root.journal.damaged-*")
+    assert again.health().detail == (
+        f"the journal of a cut rollback was damaged and lies in `{aside}` now; "
+        f"checkpoint {done.undo} is the state before it"
+    )
+    await again.take(cause(Phase.TURN_START))
+    await again.rollback(done.undo, default="take")
+    assert content is None or aside.read_bytes() == content
+    await again.close()
+
+
 @pytest.mark.parametrize("name", ["store", "store/tmp", "store/objects"])
 async def test_a_file_in_the_place_of_the_store_is_set_aside_and_said(
     root: Path, state_dir: Path, name: str

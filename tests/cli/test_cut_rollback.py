@@ -69,6 +69,18 @@ def test_a_person_is_asked_whether_to_finish_it(
     assert contents(program) == [content] * 4
 
 
+def test_one_whose_journal_is_damaged_is_set_aside_and_said(program: Program) -> None:
+    (journal,) = program.state.glob("checkpoints/*/*.journal")
+    journal.write_text("{")
+    ran = program.run("rollback", "--yes")
+    (aside,) = journal.parent.glob("*.damaged-*")
+    assert ran.err == (
+        f"agent-tui: the journal of a cut rollback was damaged and lies in `{aside}` now; "
+        "checkpoint 7f3a0001/4 is the state before it\n"
+    )
+    assert (ran.code, contents(program)) == (0, ["old\n"] * 4)
+
+
 def test_without_a_terminal_it_is_taken_back_and_said(program: Program) -> None:
     ran = program.run("rollback")
     assert ran.code == 2
