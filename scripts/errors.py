@@ -11,7 +11,7 @@ from pathlib import Path
 from agent_tui.models.retry import RULES
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("agent_tui", "sandbox", "checkpoints", "tools", "context")
+PACKAGES = ("agent_tui", "sandbox", "checkpoints")
 # Error class → exit code. A subclass of one of them counts as it, unless it is named itself.
 CODES = {
     "UsageError": 2,
@@ -60,20 +60,25 @@ class Line:
 class Place:
     """Where an expression stands: its module, and the function around it."""
 
-    module: ast.Module
+    module: str
     function: ast.FunctionDef | ast.AsyncFunctionDef | None
 
 
 @cache
-def modules() -> dict[str, ast.Module]:
+def sources() -> dict[str, str]:
     """Every module of ours, by its name."""
     paths = [path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.py"))]
-    names = (
-        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths
-    )
+    names = (".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths)
     return {
-        name: ast.parse(path.read_text(encoding="utf-8")) for name, path in zip(names, paths, strict=True)
+        name.removesuffix(".__init__"): path.read_text(encoding="utf-8")
+        for name, path in zip(names, paths, strict=True)
     }
+
+
+@cache
+def tree(module: str) -> ast.Module:
+    """A module, parsed when it is needed."""
+    return ast.parse(sources()[module])
 
 
 @cache
@@ -91,29 +96,26 @@ def calls() -> tuple[tuple[str, ast.Call, Place], ...]:
             there = Place(place.module, child) if isinstance(child, _FUNCTIONS) else place
             visit(child, there, child.name if isinstance(child, ast.ClassDef) else inside)
 
-    for tree in modules().values():
-        visit(tree, Place(tree, None), "")
+    for module, source in sources().items():
+        if "Error(" in source or "_unavailable(" in source:
+            visit(tree(module), Place(module, None), "")
     return tuple(found)
+
+
+@cache
+def classes() -> dict[str, str]:
+    """Every class that has another above it, and the first of these."""
+    return dict(re.findall(r"^class (\w+)\((\w+)", "\n".join(sources().values()), re.MULTILINE))
 
 
 @cache
 def codes() -> dict[str, int]:
     """Exit code of each error class, subclasses included."""
     found = dict(CODES)
-    for tree in modules().values():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef) and node.name not in found:
-                above = [base.id for base in node.bases if isinstance(base, ast.Name) and base.id in found]
-                found.update((node.name, found[name]) for name in above)
+    for name, above in classes().items():
+        if above in found:
+            found.setdefault(name, found[above])
     return found
-
-
-@cache
-def own() -> set[str]:
-    """Classes of ours that end no program by themselves, so that their messages stand in those of others."""
-    trees = modules().values()
-    found = {node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
-    return found - codes().keys()
 
 
 def lines() -> Iterator[Line]:
@@ -123,7 +125,7 @@ def lines() -> Iterator[Line]:
             for message in texts(call.args[0], place):
                 if says_something(message):
                     yield _line(codes()[name], f"{BEFORE.get(name, '')}{message}")
-    for returned, place in _returned("_line", modules()["agent_tui.cli.entry"]):  # of what nobody caught
+    for returned, place in _returned("_line", "agent_tui.cli.entry"):  # of what nobody caught
         for message in texts(returned, place):
             if says_something(message.removeprefix("agent-tui: ")):
                 yield _line(1, message.removeprefix("agent-tui: "))
@@ -139,11 +141,10 @@ def reasons() -> Iterator[Line]:
     for name, call, place in calls():
         if name == "_unavailable" and len(call.args) == 4:
             yield from _pairs(call.args[2], call.args[3], place)
-    diagnosis = modules()["sandbox.diagnosis"]
-    for function in (node for node in ast.walk(diagnosis) if isinstance(node, _FUNCTIONS)):
-        for node in ast.walk(function):
-            if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
-                yield from _pairs(*node.value.elts, Place(diagnosis, function))
+    for name in _functions("sandbox.diagnosis"):
+        for returned, place in _returned(name, "sandbox.diagnosis"):
+            if isinstance(returned, ast.Tuple):
+                yield from _pairs(*returned.elts, place)
 
 
 def _pairs(said: ast.expr, advice: ast.expr, place: Place) -> Iterator[Line]:
@@ -221,13 +222,13 @@ def _meanings(node: ast.expr, place: Place) -> Iterator[tuple[ast.expr, Place]]:
             yield from _returned(name, place.module)
         case ast.Call(func=ast.Name(id=name)):
             yield from _returned(name, place.module)
-            for module, original in _imported(name, place.module):
+            for module, original in _imports(place.module).get(name, ()):
                 yield from _returned(original, module)
 
 
 def _named(name: str, place: Place) -> Iterator[tuple[ast.expr, Place]]:
     inside = list(ast.walk(place.function)) if place.function else []
-    for node in (*inside, *place.module.body):
+    for node in (*inside, *tree(place.module).body):
         match node:
             case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name:
                 yield value, place
@@ -235,28 +236,42 @@ def _named(name: str, place: Place) -> Iterator[tuple[ast.expr, Place]]:
                 yield value, place
             case ast.NamedExpr(target=ast.Name(id=target), value=value) if target == name:
                 yield value, place
-            case ast.ExceptHandler(name=target, type=ast.Name(id=kind)) if target == name and kind in own():
-                yield from (
-                    (call.args[0], there) for made, call, there in calls() if made == kind and call.args
-                )
-    for module, original in _imported(name, place.module):
+            case ast.ExceptHandler(name=target, type=ast.Name(id=kind)) if target == name:
+                yield from _raised(kind)
+    for module, original in _imports(place.module).get(name, ()):
         yield from _named(original, Place(module, None))
 
 
-def _returned(name: str, module: ast.Module) -> Iterator[tuple[ast.expr, Place]]:
-    for node in ast.walk(module):
-        if isinstance(node, _FUNCTIONS) and node.name == name:
-            for inner in ast.walk(node):
-                if isinstance(inner, ast.Return) and inner.value is not None:
-                    yield inner.value, Place(module, node)
+def _raised(kind: str) -> Iterator[tuple[ast.expr, Place]]:
+    """What is said with a class of ours that ends no program by itself."""
+    if kind in classes() and kind not in codes():
+        yield from ((call.args[0], there) for made, call, there in calls() if made == kind and call.args)
 
 
-def _imported(name: str, module: ast.Module) -> Iterator[tuple[ast.Module, str]]:
-    for node in ast.walk(module):
-        if isinstance(node, ast.ImportFrom) and node.module in modules():
+def _returned(name: str, module: str) -> Iterator[tuple[ast.expr, Place]]:
+    for function in _functions(module).get(name, ()):
+        for inner in ast.walk(function):
+            if isinstance(inner, ast.Return) and inner.value is not None:
+                yield inner.value, Place(module, function)
+
+
+@cache
+def _functions(module: str) -> dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef]]:
+    found: dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef]] = {}
+    for node in ast.walk(tree(module)):
+        if isinstance(node, _FUNCTIONS):
+            found.setdefault(node.name, []).append(node)
+    return found
+
+
+@cache
+def _imports(module: str) -> dict[str, list[tuple[str, str]]]:
+    found: dict[str, list[tuple[str, str]]] = {}
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.ImportFrom) and node.module in sources():
             for alias in node.names:
-                if (alias.asname or alias.name) == name:
-                    yield modules()[node.module], alias.name
+                found.setdefault(alias.asname or alias.name, []).append((node.module, alias.name))
+    return found
 
 
 def _cell(text: str) -> str:
