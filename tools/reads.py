@@ -20,8 +20,9 @@ from tools.types import (
 TIMEOUT_S = 60.0  # a read that takes longer hangs on something
 
 
-def assess_read(path: str, policy: Policy, *, verb: str, detail: str = "") -> Assessment:
-    """Reading a path: free in the workspace, a grant outside it, never the agent's own state."""
+def assess_read(path: str, policy: Policy, *, verb: str, named: str = "") -> Assessment:
+    """Reading a path: free in the workspace, a grant outside it, never the agent's own state. `named` stands
+    for the call on screen in place of the path."""
     place = place_of(path, policy)
     need = reading_need(place, policy)
     grant = grant_for(need, writing=False)
@@ -32,7 +33,7 @@ def assess_read(path: str, policy: Policy, *, verb: str, detail: str = "") -> As
         action="read",
         call_class=call_class,
         reason=need.reason if need else f"{verb} `{shown(place, policy)}`",
-        shown=f"{path} {detail}".rstrip(),
+        shown=named or path,
         effects=Effects(reads=PathSet(paths=(place,)), writes=PathSet(), network=False, idempotent=True),
         keys=(path_key("read", place, policy.workspace),),
         read_only=True,

@@ -94,8 +94,9 @@ class SearchFiles:
 
     def assess(self, arguments: Arguments, policy: Policy) -> Assessment:
         """Like reading the directory."""
-        detail = f"for {arguments['pattern']}"
-        return assess_read(arguments.get("path", "."), policy, verb="searches", detail=detail)
+        path = arguments.get("path", ".")
+        named = f'"{arguments["pattern"]}" in {path}'
+        return assess_read(path, policy, verb="searches", named=named)
 
     async def run(self, invocation: Invocation, sink: CallSink) -> Outcome:  # noqa: ARG002 - shows nothing
         """Search; stops by itself after half a minute and says so."""

@@ -51,7 +51,7 @@ def ends_of_calls() -> list[e.Body]:
             changes=tuple(FileChange(path=f"dist/{n}.js", kind="A", added=1, removed=0) for n in range(18)),
         ),
         *call("c6", "write_stdin", "t2 y", 2),
-        *call("c7", "list_files", "src", 3, data={"entries": 12}),
+        *call("c7", "list_files", "src", 3, data={"total": 12}),
         *call("c8", "view_image", "shot.png", 4),
         *call("c9", "request_user_input", "Which database?", 5),
         *call("c10", "docs.search", "docs.search slug", 6),

@@ -183,7 +183,7 @@ def looked() -> list[e.Body]:
         *turn(),
         *step(1),
         *response(1, reasoning="I should look for callers before choosing a fallback.", seconds=6, calls=2),
-        *call("c1", "read_file", "slugify.py", data={"lines": 42}),
+        *call("c1", "read_file", "slugify.py", data={"first": 1, "last": 42, "total": 42}),
         *call("c2", "search_files", '"slugify(" in .', data={"matches": 9, "files": 4}, seconds=0.1),
         *step(2),
     ]

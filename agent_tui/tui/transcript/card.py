@@ -165,9 +165,10 @@ def _facts(call: Call, look: Look) -> list[str]:
         return [
             f"{facts}, {words.count(data['files'], 'file')}" if isinstance(data.get("files"), int) else facts
         ]
-    for key, noun in (("lines", "line"), ("entries", "entry")):
-        if isinstance(data.get(key), int):
-            return [words.count(data[key], noun).replace("entrys", "entries")]
+    if call.tool == "read_file" and "line" not in data and isinstance(data.get("last"), int):
+        return [words.count(data["last"] - data["first"] + 1, "line")]
+    if call.tool == "list_files" and isinstance(data.get("total"), int):
+        return ["1 entry" if data["total"] == 1 else f"{data['total']:,} entries"]
     return []
 
 
