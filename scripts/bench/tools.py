@@ -42,6 +42,9 @@ class Silent:
     def output(self, text: str) -> None:
         """Not shown."""
 
+    def awaits_input(self, waits: bool) -> None:
+        """Not shown."""
+
 
 class Bench:
     """A toolbox over a directory of its own."""
