@@ -277,7 +277,8 @@ def _build(
     from agent_tui.engine.events import SessionStarted
     from agent_tui.engine.runtime import EngineRuntime
     from agent_tui.repo_map import ProjectMap
-    from agent_tui.surroundings import boot_id, frozen_system_text, instructions, settings_of
+    from agent_tui.surroundings import frozen_system_text, instructions, settings_of
+    from checkpoints.identity import boot_id
 
     assert config.model is not None
     told = instructions(config)

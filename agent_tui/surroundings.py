@@ -120,11 +120,6 @@ def settings_of(config: Config) -> dict[str, str]:
     }
 
 
-def boot_id() -> str:
-    """The kernel's identity of this boot."""
-    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-
-
 def _sandbox(config: Config, available: bool) -> str:
     network = "on" if config.network else "off"
     if config.sandbox is Mode.OFF:

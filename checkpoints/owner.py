@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from agent_tui.frozen import frozen
+from checkpoints.identity import boot_id, start_ticks
 from checkpoints.plainfile import is_plain
 
 LOCK_NAME = "owner.lock"
@@ -122,24 +123,6 @@ def holder_of(directory: Path) -> Holder | None:
         return None if _lock(fd, holder) or (holder is not None and holder.is_dead) else holder
     finally:
         os.close(fd)  # gives back the lock that the question took
-
-
-def boot_id() -> str:
-    """Identity of this boot (random(4)); empty where the kernel does not tell."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return ""
-
-
-def start_ticks(pid: int) -> int:
-    """When a process began, in ticks since boot (proc_pid_stat(5)); -1 when there is none."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return -1
-    state, *rest = stat.rpartition(")")[2].split()
-    return -1 if state in ("Z", "X") else int(rest[18])
 
 
 def _lock(fd: int, holder: Holder | None) -> bool:

@@ -33,6 +33,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "tools.types",
         "checkpoints.types",
         "checkpoints.records",
+        "checkpoints.identity",  # of a process: what the engine stored of one is compared with what runs
         "sandbox.policy",
     ),
     # What crosses between engine and front ends is data; its types come from the floors below.

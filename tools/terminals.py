@@ -1,13 +1,13 @@
 """The table of live commands: small ids that are never used twice, also not by a later process."""
 
 import asyncio
-import json
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tools.rows import append_row, read_rows
 from tools.types import TerminalNews
 
 if TYPE_CHECKING:
@@ -55,25 +55,12 @@ class Terminals:
 
     def _read_journal(self) -> None:
         """What an earlier process left: those without an end are lost."""
-        try:
-            lines = self._journal.read_text(encoding="utf-8").splitlines()
-        except FileNotFoundError:
-            return
-        for line in lines:
-            try:
-                row = json.loads(line)
-            except ValueError:  # the process died while it wrote this line
-                continue
+        for row in read_rows(self._journal):
             self._count = max(self._count, int(row["id"].removeprefix("t")))
             if row.get("ended"):
                 self._entries.pop(row["id"], None)
             else:
                 self._entries[row["id"]] = Entry(**row)
-
-    def _record(self, **row: object) -> None:
-        self._journal.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self._journal.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row, ensure_ascii=True) + "\n")
 
     @property
     def live(self) -> list[Entry]:
@@ -103,7 +90,8 @@ class Terminals:
             terminal=terminal,
         )
         self._entries[entry.id] = entry
-        self._record(id=entry.id, call_id=call_id, command=command, ref=entry.ref, started_at=started_at)
+        row = {"id": entry.id, "call_id": call_id, "command": command, "ref": entry.ref}
+        append_row(self._journal, {**row, "started_at": started_at})
         terminal.show = lambda text: self._output(entry, text)
         terminal.on_waiting = lambda waits: self._waits(entry, waits)
         terminal.on_gone = lambda: self._gone(entry)
@@ -130,7 +118,7 @@ class Terminals:
         assert entry.terminal is not None
         end = entry.terminal.exit
         entry.ended_at = time.time()
-        self._record(id=entry.id, ended=True)
+        append_row(self._journal, {"id": entry.id, "ended": True})
         self._news.append(
             TerminalNews(
                 terminal=entry.id,

@@ -1,10 +1,11 @@
 """Which version of a file the model knows, so that an edit of another one is noticed."""
 
 import hashlib
-import json
 import threading
 from collections import OrderedDict
 from pathlib import Path
+
+from tools.rows import append_row, read_rows
 
 KEPT_BYTES = 16 * 2**20  # of content, to show what changed; beyond it only hashes are kept
 KEPT_FILES = 4_096
@@ -21,19 +22,7 @@ class Versions:
         self._known: OrderedDict[Path, tuple[str, bytes | None]] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()  # reads note from threads of their own
-        self._read_journal()
-
-    def _read_journal(self) -> None:
-        try:
-            lines = self._journal.read_text(encoding="utf-8").splitlines()
-        except FileNotFoundError:
-            return
-        for line in lines:
-            try:
-                name, digest = json.loads(line)
-            except ValueError:  # the process died while it wrote this line
-                continue
-            self._known[Path(name)] = (digest, None)
+        self._known.update((Path(name), (digest, None)) for name, digest in read_rows(journal))
 
     def note(self, path: Path, data: bytes) -> None:
         """The model knows this content now."""
@@ -42,18 +31,14 @@ class Versions:
             is_new = self._known.get(path, ("", None))[0] != digest
             self._keep(path, digest, data)
             if is_new:
-                self._record(path, digest)
+                append_row(self._journal, [str(path), digest])
 
     def forget(self, path: Path) -> None:
         """The file is gone."""
         with self._lock:
             if path in self._known:
                 self._drop(path)
-                self._record(path, "")
-
-    def _record(self, path: Path, digest: str) -> None:
-        with self._journal.open("a", encoding="utf-8") as file:
-            file.write(json.dumps([str(path), digest]) + "\n")
+                append_row(self._journal, [str(path), ""])
 
     def _keep(self, path: Path, digest: str, data: bytes) -> None:
         self._drop(path)

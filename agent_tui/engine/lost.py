@@ -11,6 +11,7 @@ from pathlib import Path
 
 from agent_tui.engine.fold import Call
 from agent_tui.frozen import frozen
+from checkpoints.identity import start_ticks
 from tools.types import Spawned
 
 MAX_OUTPUT_BYTES = 4_096  # of the spool, from its end
@@ -46,7 +47,7 @@ def sha256_of(path: Path) -> str:
 
 def is_alive(process: Spawned, boot_id: str) -> bool:
     """Whether exactly this process still runs: boot, pid and start time must match."""
-    return process.boot_id == boot_id and _start_ticks(process.pid) == process.started_at_ticks
+    return process.boot_id == boot_id and start_ticks(process.pid) == process.started_at_ticks
 
 
 def kill_if_ours(process: Spawned, boot_id: str) -> bool:
@@ -58,17 +59,6 @@ def kill_if_ours(process: Spawned, boot_id: str) -> bool:
     except ProcessLookupError:
         return False
     return True
-
-
-def _start_ticks(pid: int) -> int:
-    """Field 22 of /proc/PID/stat (proc_pid_stat(5)), -1 for a process that is gone or a zombie; the
-    name in field 2 may hold blanks and brackets."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return -1
-    state, *rest = stat.rpartition(")")[2].split()
-    return -1 if state in ("Z", "X") else int(rest[18])
 
 
 def output_so_far(call: Call) -> str:
