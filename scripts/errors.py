@@ -144,7 +144,8 @@ def reasons() -> Iterator[Line]:
     for name in _functions("sandbox.diagnosis"):
         for returned, place in _returned(name, "sandbox.diagnosis"):
             if isinstance(returned, ast.Tuple):
-                yield from _pairs(*returned.elts, place)
+                said, advice = returned.elts
+                yield from _pairs(said, advice, place)
 
 
 def _pairs(said: ast.expr, advice: ast.expr, place: Place) -> Iterator[Line]:

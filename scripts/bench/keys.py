@@ -53,7 +53,8 @@ class Typist(Terminal):
 
 def measure(typist: Typist, seconds: float) -> list[float]:
     """Letters for some time."""
-    end, found = time.monotonic() + seconds, []
+    end = time.monotonic() + seconds
+    found: list[float] = []
     while time.monotonic() < end:
         found.append(typist.key_s(LETTERS[len(found) % len(LETTERS)]))
     return found
@@ -61,7 +62,8 @@ def measure(typist: Typist, seconds: float) -> list[float]:
 
 def measure_while(typist: Typist, ended: str) -> list[float]:
     """Letters until a text has come."""
-    found, start = [], len(typist.seen)
+    found: list[float] = []
+    start = len(typist.seen)
     while ended not in typist.seen[start:]:
         found.append(typist.key_s(LETTERS[len(found) % len(LETTERS)]))
     return found
