@@ -142,11 +142,13 @@ class PlainApp:
             if not reply.done():  # nobody waits for it any more
                 reply.set_result(body)
             return
-        self.standing.take(body)
         self._follow_pending(event)
+        self.standing.take(body)
         match body:
             case SessionStarted():
-                self.say("agent-tui, plain mode.", *self.standing.where(), "Type /help for commands.", "")
+                said = ["/transcript prints what was said before."] if body.resumed else []
+                hints = ["Type /help for commands.", *said, ""]
+                self.say("agent-tui, plain mode.", *self.standing.where(), *hints)
                 self.say(*([f"Press Enter to begin: {self._offered}", ""] if self._offered else []))
             case TurnStarted():
                 self._working.set()
@@ -174,7 +176,7 @@ class PlainApp:
             self._draft = typed or self._draft
 
     def _follow_pending(self, event: Event) -> None:
-        """Which messages are in no turn yet; one that comes back is the next draft."""
+        """Which messages are in no turn yet; one that comes back is the next draft, with its pictures."""
         match event.body:
             case InputAccepted(input_id=pending):
                 self._pending.discard(event.cause)
@@ -183,6 +185,8 @@ class PlainApp:
                 self._pending.discard(pending)
             case InputReturned(input_id=pending, text=text):
                 self._pending.discard(pending)
+                known = self.standing.pending.get(pending)
+                self._menus.give_back(known.images if known is not None else ())
                 self._set_aside()
                 self._draft = f"{self._draft}\n{text}" if self._draft else text
             case Refused(command_id=refused):
@@ -231,11 +235,13 @@ class PlainApp:
             elif self._offered:
                 self._submit(self._offered)
             return True
-        if line.startswith("/"):
+        if slash.is_command(line):
             return await self._slash(line)
         if line.startswith("!"):
             quiet = line.startswith("!!")
-            self.send(RunShell(command=line.lstrip("!").strip(), to_context=not quiet))
+            command = line.lstrip("!").strip()
+            if command:
+                self.send(RunShell(command=command, to_context=not quiet))
         else:
             self._submit(line)
         return True
@@ -262,7 +268,7 @@ class PlainApp:
         return not again
 
     async def _slash(self, line: str) -> bool:
-        parsed = slash.parse(line)
+        parsed = slash.parse(line, busy=self.standing.running or bool(self._pending))
         if parsed.leave:
             return not await self._may_leave()
         if parsed.menu:

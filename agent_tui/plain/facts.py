@@ -24,6 +24,18 @@ def text(data: Any) -> list[str]:
     return visible(str(data)).splitlines() or ["Nothing changed."]
 
 
+def spoken_diff(data: Any) -> list[str]:
+    """A diff whose added and removed lines say so, for a screen reader."""
+    return [_spoken(line) for line in text(data)]
+
+
+def _spoken(line: str) -> str:
+    if line.startswith(("+++", "---")):
+        return line
+    word = {"+": "added: ", "-": "removed: "}.get(line[:1])
+    return line if word is None else word + line[1:]
+
+
 def pairs(data: Any) -> list[str]:
     """One line for each fact; settings with the layer they are from."""
     if not isinstance(data, Mapping):
@@ -102,23 +114,30 @@ def plan(data: Any) -> list[str]:
         f"  Not covered by undo: {one_line(found['path'], strict=True)}, {one_line(found['reason'])}"
         for found in data.get("uncovered", ())
     ]
+    if data.get("head_moved"):
+        lines.append(f"  Stays: .git, your HEAD moved {one_line(data['head_moved'], strict=True)}")
     return lines or ["  No file would change."]
 
 
-def session(found: Mapping[str, Any], here: str) -> str:
-    """`7f3a: make empty input safe, 23 messages, today`."""
+def session(found: Mapping[str, Any], everywhere: bool) -> str:
+    """`7f3a: make empty input safe, 23 messages, today`; with its directory where those of all are listed."""
     facts = [
         one_line(str(found.get("title") or "no message")),
         count(int(found.get("turns") or 0), "message"),
     ]
     at = float(found.get("updated_at") or 0)
     facts.append(time.strftime("%d %b %H:%M", time.localtime(at)))
-    if found.get("id") == here:
-        facts.append("this session")
+    if found.get("forked_from"):
+        facts.append(f"fork of {one_line(str(found['forked_from']), strict=True)}")
+    if everywhere:
+        facts.append(f"in {one_line(str(found.get('workspace') or '?'), strict=True)}")
+    ended = str(found.get("ended") or "")
+    if found.get("damage"):
+        facts.append("damaged")
     elif found.get("live"):
-        facts.append("open in another terminal")
-    elif found.get("ended"):
-        facts.append(end_word(str(found["ended"])))
+        facts.append("waiting" if ended == "waiting" else "open in another terminal")
+    elif ended:
+        facts.append(end_word(ended))
     return f"{one_line(str(found.get('id')))}: {', '.join(facts)}"
 
 
@@ -144,12 +163,18 @@ def _terminal_state(found: Mapping[str, Any]) -> str:
 
 
 def grants(data: Any) -> list[str]:
-    """What is allowed without asking; the ids are for `/approvals remove ID`."""
-    lines = [
-        f"{one_line(str(found['id']))}: {one_line(str(found.get('rule', '')), strict=True)}, {found['scope']}"
-        for found in data
-    ]
-    return lines or ["Nothing is allowed beyond the approval mode."]
+    """What is allowed or denied without asking; the ids are for `/approvals remove ID`."""
+    return [_grant(found) for found in data] or ["Nothing is allowed beyond one call."]
+
+
+def _grant(found: Mapping[str, Any]) -> str:
+    rule = one_line(str(found.get("rule", "")), strict=True)
+    facts = [f"{found.get('action', 'allow')} {rule}", str(found["scope"])]
+    if found.get("allows"):
+        facts.append(f"lets run {one_line(str(found['allows']), strict=True)}")
+    if found.get("grant"):
+        facts.append(f"in the sandbox with: {one_line(str(found['grant']), strict=True)}")
+    return f"{one_line(str(found['id']))}: {', '.join(facts)}"
 
 
 def offer(found: Mapping[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """The slash commands of plain mode: parsing, and the text of their answers."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -7,7 +8,6 @@ from agent_tui.engine.commands import (
     INIT,
     CommandBody,
     Compact,
-    EditPending,
     Inspect,
     Interrupt,
     Set,
@@ -20,6 +20,8 @@ from agent_tui.frozen import frozen
 from agent_tui.plain import facts
 from agent_tui.safe_text import one_line
 from tools.types import STOP
+
+_KEY = re.compile(r"\^[@-_?]")
 
 
 @frozen
@@ -42,6 +44,7 @@ class Slash:
     usage: str
     does: str
     parse: Callable[[str], Parsed]
+    anytime: bool = True  # whether it may run while the agent works
 
 
 def _inspect(subject: Subject, show: Callable[[Any], Sequence[str]], **args: str) -> Parsed:
@@ -89,8 +92,19 @@ def _about(name: str) -> Callable[[str], Parsed]:
 def _type(rest: str) -> Parsed:
     terminal, _, text = rest.partition(" ")
     if not terminal:
-        return Parsed(text="/type TERMINAL TEXT; /ps lists them")
-    return Parsed(body=TerminalInput(terminal=terminal, chars=text + "\r"))
+        return Parsed(text="/type TERMINAL TEXT, or a key such as ^C; /ps lists them")
+    return Parsed(body=TerminalInput(terminal=terminal, chars=text if _KEY.fullmatch(text) else text + "\r"))
+
+
+def _message(kind: InputKind, usage: str, *, now: bool = False) -> Callable[[str], Parsed]:
+    def parse(rest: str) -> Parsed:
+        return Parsed(body=Submit(text=rest, kind=kind, now=now)) if rest else Parsed(text=usage)
+
+    return parse
+
+
+def _not_here(why: str) -> Callable[[str], Parsed]:
+    return lambda _: Parsed(text=why)
 
 
 def _stop(rest: str) -> Parsed:
@@ -98,7 +112,9 @@ def _stop(rest: str) -> Parsed:
 
 
 def _help(_: str) -> Parsed:
-    lines = [f"{slash.usage}: {slash.does}" for slash in COMMANDS.values()]
+    lines = [
+        f"{slash.usage}: {slash.does}{'' if slash.anytime else ' (when idle)'}" for slash in COMMANDS.values()
+    ]
     lines += [
         "",
         "!COMMAND runs a command, !!COMMAND keeps it from the model.",
@@ -108,12 +124,6 @@ def _help(_: str) -> Parsed:
         "An empty line goes on with a paused run. Ctrl+C interrupts, twice leaves; Ctrl+D leaves.",
     ]
     return Parsed(text="\n".join(lines))
-
-
-def _diff(rest: str) -> Parsed:
-    if rest in ("", "turn", "session"):
-        return _inspect(Subject.DIFF, facts.text, **{rest or "turn": "1"})
-    return _inspect(Subject.DIFF, facts.text, checkpoint=rest)
 
 
 COMMANDS: Mapping[str, Slash] = {
@@ -127,25 +137,26 @@ COMMANDS: Mapping[str, Slash] = {
     "queue": Slash(
         usage="/queue TEXT",
         does="send it when this turn has ended",
-        parse=lambda rest: Parsed(body=Submit(text=rest, kind=InputKind.QUEUE)),
+        parse=_message(InputKind.QUEUE, "/queue TEXT sends it when this turn has ended"),
     ),
     "image": Slash(usage="/image FILE", does="send a picture with the next message", parse=_menu("image")),
     "init": Slash(
-        usage="/init", does="have the model write AGENTS.md", parse=lambda _: Parsed(body=Submit(text=INIT))
+        usage="/init",
+        does="have the model write AGENTS.md",
+        parse=lambda _: Parsed(body=Submit(text=INIT)),
+        anytime=False,
     ),
     "now": Slash(
         usage="/now TEXT",
         does="steer now: calls not started are skipped",
-        parse=lambda rest: Parsed(body=Submit(text=rest, kind=InputKind.STEER, now=True)),
+        parse=_message(InputKind.STEER, "/now TEXT steers now: calls not started are skipped", now=True),
     ),
-    "take": Slash(
-        usage="/take ID",
-        does="take a pending message back",
-        parse=lambda rest: Parsed(body=EditPending(input_id=rest, text=None)),
-    ),
+    "take": Slash(usage="/take", does="take a message back that waits", parse=_menu("take")),
     "stop": Slash(usage="/stop [TERMINAL]", does="interrupt, or end a terminal", parse=_stop),
-    "type": Slash(usage="/type TERMINAL TEXT", does="type a line into a terminal", parse=_type),
-    "diff": Slash(usage="/diff [turn|session|ID]", does="what changed", parse=_diff),
+    "type": Slash(
+        usage="/type TERMINAL TEXT", does="type a line, or a key such as ^C, into a terminal", parse=_type
+    ),
+    "diff": Slash(usage="/diff [turn|session|ID [ID]]", does="what changed", parse=_menu("diff")),
     "plan": Slash(usage="/plan", does="the plan again", parse=_about("plan")),
     "checkpoints": Slash(
         usage="/checkpoints",
@@ -153,16 +164,20 @@ COMMANDS: Mapping[str, Slash] = {
         parse=_menu("checkpoints"),
     ),
     "rollback": Slash(
-        usage="/rollback [ID] [files|conversation|both]",
+        usage="/rollback [ID] [files|conversation|both] [PATH]",
         does="go back to before that point, with preview",
         parse=_menu("rollback"),
+        anytime=False,
     ),
-    "rewind": Slash(usage="/rewind", does="the same", parse=_menu("rollback")),
-    "redo": Slash(usage="/redo", does="undo the last rollback, with preview", parse=_menu("redo")),
+    "rewind": Slash(usage="/rewind", does="the same", parse=_menu("rollback"), anytime=False),
+    "redo": Slash(
+        usage="/redo", does="undo the last rollback, with preview", parse=_menu("redo"), anytime=False
+    ),
     "compact": Slash(
         usage="/compact [FOCUS|undo]",
         does="make room in the window, or take the last time back",
         parse=_compact,
+        anytime=False,
     ),
     "context": Slash(
         usage="/context", does="what fills the window", parse=lambda _: _inspect(Subject.CONTEXT, facts.pairs)
@@ -174,27 +189,59 @@ COMMANDS: Mapping[str, Slash] = {
     "sandbox": Slash(
         usage="/sandbox [MODE|network on|off|add PATH]", does="what commands may touch", parse=_sandbox
     ),
-    "model": Slash(usage="/model [NAME]", does="choose the model", parse=_menu("model")),
+    "model": Slash(
+        usage="/model [NAME [default]]", does="choose the model, also for later starts", parse=_menu("model")
+    ),
     "effort": Slash(usage="/effort [LEVEL]", does="reasoning effort", parse=_setting("effort")),
     "rename": Slash(usage="/rename TITLE", does="name the session", parse=_setting("title")),
     "ps": Slash(usage="/ps", does="terminals", parse=lambda _: _inspect(Subject.TERMINALS, facts.terminals)),
     "output": Slash(usage="/output TERMINAL", does="all that a terminal wrote", parse=_menu("output")),
-    "resume": Slash(usage="/resume [ID]", does="another session", parse=_menu("resume")),
-    "sessions": Slash(usage="/sessions", does="the same", parse=_menu("resume")),
+    "resume": Slash(usage="/resume [ID]", does="another session", parse=_menu("resume"), anytime=False),
+    "sessions": Slash(
+        usage="/sessions [all|rename ID TITLE|rm ID]",
+        does="other sessions, here or in every directory",
+        parse=_menu("sessions"),
+        anytime=False,
+    ),
     "watch": Slash(usage="/watch ID", does="follow a session that is open elsewhere", parse=_menu("watch")),
-    "fork": Slash(usage="/fork", does="continue a copy of this session", parse=_menu("fork")),
-    "new": Slash(usage="/new", does="leave this session for an empty one", parse=_menu("new")),
+    "fork": Slash(
+        usage="/fork [ID]", does="continue a copy of a session", parse=_menu("fork"), anytime=False
+    ),
+    "new": Slash(usage="/new", does="leave this session for an empty one", parse=_menu("new"), anytime=False),
+    "transcript": Slash(usage="/transcript", does="all that was said", parse=_menu("transcript")),
     "export": Slash(usage="/export [FILE]", does="the session as a text file", parse=_menu("export")),
     "doctor": Slash(usage="/doctor", does="check everything in detail", parse=_about("doctor")),
+    "copy": Slash(
+        usage="/copy",
+        does="not in line mode",
+        parse=_not_here("Line mode leaves the clipboard to your terminal; /export writes a file."),
+    ),
+    "mouse": Slash(
+        usage="/mouse",
+        does="not in line mode",
+        parse=_not_here("Line mode leaves the mouse to your terminal."),
+    ),
+    "theme": Slash(
+        usage="/theme", does="not in line mode", parse=_not_here("Line mode has no colours of its own.")
+    ),
     "quit": Slash(usage="/quit", does="leave; the session is kept", parse=lambda _: Parsed(leave=True)),
 }
 
 
-def parse(line: str) -> Parsed:
-    """What a line that begins with a slash means; unknown ones name the nearest."""
+def is_command(line: str) -> bool:
+    """Whether a line is meant as a command; one that begins with a path, such as `/etc/x is odd`, is a
+    message."""
+    name = line[1:].partition(" ")[0]
+    return line.startswith("/") and (name in COMMANDS or name.replace("-", "").isalpha())
+
+
+def parse(line: str, *, busy: bool) -> Parsed:
+    """What a command means now; unknown ones name the nearest."""
     name, _, rest = line[1:].partition(" ")
     slash = COMMANDS.get(name)
     if slash is not None:
+        if busy and not slash.anytime:
+            return Parsed(text=f"/{name} waits until the turn is over; Ctrl+C interrupts it")
         return slash.parse(rest.strip())
     from difflib import get_close_matches
 

@@ -1,5 +1,6 @@
 """What line mode knows of its session: for `/status`, `/plan`, redo, and the words at the end."""
 
+import asyncio
 from dataclasses import dataclass, field, fields, replace
 
 from agent_tui.engine.events import (
@@ -8,6 +9,10 @@ from agent_tui.engine.events import (
     CallEnded,
     CallProposed,
     CheckpointTaken,
+    InputAccepted,
+    InputDelivered,
+    InputEdited,
+    InputReturned,
     PlanChanged,
     ReasoningStreamed,
     RetryScheduled,
@@ -49,6 +54,8 @@ class Standing:
     waits_to_retry: bool = False
     plan: PlanChanged | None = None
     last_rollback: RolledBack | None = None
+    no_terminal: asyncio.Event = field(default_factory=asyncio.Event)  # none is live any more
+    pending: dict[str, InputAccepted] = field(default_factory=dict)  # messages that are in no turn yet
     arguments: dict[str, str] = field(default_factory=dict)  # of calls without an outcome
     _status: StatusChanged = field(default_factory=StatusChanged)
     _terminals: dict[str, TerminalChanged] = field(default_factory=dict)
@@ -60,6 +67,7 @@ class Standing:
         """One event."""
         self._take_retry(body)
         self._take_call(body)
+        self._take_input(body)
         match body:
             case SessionStarted():
                 self.session_id, self.workspace, self.model = body.session_id, body.workspace, body.model
@@ -88,6 +96,7 @@ class Standing:
                     self._turn, self._checkpoint = cause.turn, body.checkpoint.id
             case TerminalChanged():
                 self._terminals[body.terminal] = body
+                (self.no_terminal.clear if self.live_terminals else self.no_terminal.set)()
             case _:
                 pass
 
@@ -101,6 +110,18 @@ class Standing:
                 self.arguments.pop(body.call_id, None)
                 self.not_run += body.outcome.status in (OutcomeStatus.DENIED, OutcomeStatus.SKIPPED)
                 self._changed.update((change.path, None) for change in body.changes)
+            case _:
+                pass
+
+    def _take_input(self, body: Body) -> None:
+        match body:
+            case InputAccepted():
+                self.pending[body.input_id] = body
+            case InputEdited() if body.input_id in self.pending:
+                known = self.pending[body.input_id]
+                self.pending[body.input_id] = replace(known, text=body.text, kind=body.kind)
+            case InputDelivered() | InputReturned():
+                self.pending.pop(body.input_id, None)
             case _:
                 pass
 

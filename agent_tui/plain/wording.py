@@ -314,6 +314,8 @@ def _simple(body: Body) -> list[str]:
             marks = {"pending": "to do", "in_progress": "now", "completed": "done"}
             steps = [f"  {n}. {one_line(s.text)} ({marks[s.status]})" for n, s in enumerate(body.steps, 1)]
             return ["Plan:", *steps]
+        case TerminalChanged(state="live"):
+            return []  # its call said so
         case TerminalChanged():
             end = "" if body.exit_code is None else f", exit code {body.exit_code}"
             return [f"Terminal {body.terminal}: {body.state}{end}. {one_line(body.command, strict=True)}"]

@@ -18,8 +18,10 @@ from agent_tui.engine.commands import (
     CommandBody,
     Continue,
     Decide,
+    EditPending,
     Inspect,
     Rollback,
+    Set,
     Shutdown,
     Subject,
     Submit,
@@ -31,12 +33,14 @@ from agent_tui.engine.events import (
     Event,
     InputAccepted,
     InputDelivered,
+    InputReturned,
     Inspected,
     QuestionAsked,
     RetryScheduled,
     SessionClosed,
     SessionStarted,
     StatusChanged,
+    TerminalChanged,
     TurnEnded,
     TurnStarted,
 )
@@ -46,9 +50,9 @@ from agent_tui.plain import questions
 from agent_tui.plain.app import PlainApp
 from checkpoints.types import Cause, Checkpoint, Kept, Phase
 from context.codec import encode
-from context.items import Usage
+from context.items import Image, Usage
 from tests.waiting import WAIT_S
-from tools.types import READS_NOTHING, Assessment, CallClass
+from tools.types import READS_NOTHING, STOP, Assessment, CallClass
 
 
 @dataclass
@@ -262,7 +266,7 @@ async def test_what_only_the_screen_had_works_in_lines_too(
     assert "Image: a.png, 1,280 by 720 pixels, about 1,600 tokens, goes with the next message." in said
     assert "b.png` is no PNG, JPEG, GIF or WebP picture" in said
     assert "c.png` cannot be read: No such file or directory" in said
-    assert "/type TERMINAL TEXT; /ps lists them" in said
+    assert "/type TERMINAL TEXT, or a key such as ^C; /ps lists them" in said
 
 
 async def test_a_session_that_ends_before_it_answers_a_menu_leaves_nobody_waiting(
@@ -448,3 +452,78 @@ async def test_a_session_that_is_open_elsewhere_is_watched_or_copied(
     said = capsys.readouterr().out
     assert "ab12 is open in another terminal." in said
     assert ("/watch ID follows a session" in said) == (asked is not None)
+
+
+TERMINAL = TerminalChanged(terminal="t1", call_id="c1", command="npm run dev", state="live")
+
+
+@pytest.mark.parametrize(
+    ("typed", "stopped", "force"), [("1", True, False), ("2", False, True), ("", False, None)]
+)
+async def test_files_go_back_past_a_live_terminal_only_as_was_said(
+    tmp_path: Path, typed: str, stopped: bool, force: bool | None
+) -> None:
+    answers = {Subject.ROLLBACK_PLAN: {"conflicts": [], "operations": []}, Subject.GRANTS: []}
+    answered = answering(answers)
+
+    def react(body: CommandBody) -> list[Body]:
+        found = answered(body)
+        return [replace(TERMINAL, state="ended")] if isinstance(body, TerminalInput) else found
+
+    engine = FakeEngine(react)
+    engine.queue.put_nowait(SessionStarted(session_id="7f3a0000", workspace="/w", model="demo/demo"))
+    engine.queue.put_nowait(TERMINAL)
+    lines = FakeLines(["/rollback 7f3a/1 files a.py", "1", typed, "/quit", *([] if stopped else ["yes"])])
+    await asyncio.wait_for(PlainApp(engine, config(tmp_path), lines).run(None), timeout=WAIT_S)
+    assert (TerminalInput(terminal="t1", signal=STOP) in engine.sent) == stopped
+    sent = [body for body in engine.sent if isinstance(body, Rollback)]
+    assert [(body.paths, body.force) for body in sent] == ([] if force is None else [(("a.py",), force)])
+
+
+async def test_a_message_that_waits_is_taken_back_with_its_pictures(tmp_path: Path) -> None:
+    picture = Image(media_type="image/png", data="iVBORw0KGgo=", name="a.png")
+    waiting = InputAccepted(input_id="n7", kind=InputKind.QUEUE, text="later", images=(picture,))
+
+    def react(body: CommandBody) -> list[Body]:
+        back = isinstance(body, EditPending)
+        return [InputReturned(input_id="n7", text="later", reason="taken back")] if back else []
+
+    engine = FakeEngine(react)
+    engine.queue.put_nowait(SessionStarted(session_id="7f3a0000", workspace="/w", model="demo/demo"))
+    engine.queue.put_nowait(waiting)
+    lines = FakeLines(["/take", "1", "again", "/take", "/quit"])
+    await asyncio.wait_for(PlainApp(engine, config(tmp_path), lines).run(None), timeout=WAIT_S)
+    assert EditPending(input_id="n7", text=None) in engine.sent
+    assert "later" in lines.drafts
+    assert Submit(text="again", images=(picture,)) in engine.sent
+
+
+async def test_other_sessions_are_named_deleted_and_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = [InputAccepted(input_id="n1", kind=InputKind.PROMPT, text="mend it")]
+    told = [*said, InputDelivered(input_id="n1", item_id="i1", step=1)]
+    stored = [Event(seq=number, at=0.0, run_id="r1", body=body) for number, body in enumerate(told, 1)]
+    answers = {Subject.SESSIONS: [], Subject.TRANSCRIPT: stored, Subject.MODELS: [], Subject.DIFF: "-a\n+b"}
+    typed = ["/sessions rename ab12 a good name", "/sessions rm ab12", "no", "/sessions rm ab12", "yes"]
+    spoken = replace(config(tmp_path), interface={"screen_reader": "true"})
+    engine = FakeEngine(answering(answers))
+    engine.queue.put_nowait(SessionStarted(session_id="7f3a0000", workspace="/w", model="d/d", resumed=True))
+    lines = FakeLines(
+        [*typed, "/sessions all", "/transcript", "/diff 7f3a/1 7f3a/2", "/model a/b default", "/quit"]
+    )
+    await asyncio.wait_for(PlainApp(engine, spoken, lines).run(None), timeout=WAIT_S)
+    assert [dict(body.args) for body in engine.sent if isinstance(body, Inspect)] == [
+        {"rename": "ab12", "title": "a good name"},
+        {"remove": "ab12"},
+        {},
+        {"after": "0"},
+        {"checkpoint": "7f3a/1", "until": "7f3a/2"},
+        {"default": "a/b"},
+    ]
+    assert Set(key="model", value="a/b") in engine.sent
+    out = capsys.readouterr().out
+    assert "/transcript prints what was said before." in out
+    for told_so in ("Nothing was deleted.", "ab12 is deleted.", "No other session yet.", "you> mend it"):
+        assert f"{told_so}\n" in out
+    assert "removed: a\nadded: b\n" in out

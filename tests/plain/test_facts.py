@@ -16,10 +16,24 @@ from agent_tui.plain import facts
     ],
 )
 def test_how_a_session_ended_is_a_word(ended: str, word: str) -> None:
-    line = facts.session({"id": "7f3a", "title": "mend it", "turns": 2, "ended": ended}, here="")
+    line = facts.session({"id": "7f3a", "title": "mend it", "turns": 2, "ended": ended}, everywhere=False)
     assert line.endswith(f", {word}")
 
 
 @pytest.mark.parametrize("reason", EndReason)
 def test_no_reason_is_shown_as_it_is_stored(reason: EndReason) -> None:
-    assert "_" not in facts.session({"id": "7f3a", "ended": str(reason)}, here="")
+    assert "_" not in facts.session({"id": "7f3a", "ended": str(reason)}, everywhere=False)
+
+
+def test_of_all_directories_each_session_says_its_own() -> None:
+    found = {"id": "7f3a", "workspace": "/w", "forked_from": "9c02", "live": True, "ended": "waiting"}
+    assert facts.session(found, everywhere=True).endswith(", fork of 9c02, in /w, waiting")
+
+
+def test_a_grant_says_what_it_lets_run_and_a_denial_that_it_is_one() -> None:
+    allowed = {"id": "g1", "scope": "session", "rule": "run make", "allows": "make", "grant": "network"}
+    denied = {"id": "g2", "scope": "workspace", "action": "deny", "rule": "run rm"}
+    assert facts.grants([allowed, denied]) == [
+        "g1: allow run make, session, lets run make, in the sandbox with: network",
+        "g2: deny run rm, workspace",
+    ]

@@ -1,0 +1,39 @@
+"""Lists to choose from by number, and what every menu needs of line mode."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from agent_tui.engine.commands import CommandBody, Subject
+from agent_tui.plain import facts, watching
+from agent_tui.plain.standing import Standing
+
+
+class Terms(watching.Terms, Protocol):
+    """What a menu needs of the line-mode interface."""
+
+    standing: Standing
+
+    def send(self, body: CommandBody) -> None:
+        """To the engine."""
+
+    async def facts(self, subject: Subject, **args: str) -> Any | None:
+        """What an `Inspect` gives; None after its refusal was printed."""
+
+
+async def chosen(terms: Terms, lines: Sequence[str], prompt: str, empty: int | None = None) -> int | None:
+    """Index of the chosen line, `empty` for an empty one; None where the person turned away."""
+    terms.say(*facts.numbered(lines))
+    while True:
+        typed = await terms.ask(f"{prompt}, 1 to {len(lines)}, or nothing> ")
+        if typed is None:
+            return None
+        if not typed.strip():
+            return empty
+        if typed.strip().isdigit() and 1 <= int(typed) <= len(lines):
+            return int(typed) - 1
+        terms.say(f"Type a number from 1 to {len(lines)}, or nothing.")
+
+
+async def is_sure(terms: Terms, question: str) -> bool:
+    """Whether the person typed a yes."""
+    return (await terms.ask(f"{question}, yes or no> ") or "").strip().lower() in ("y", "yes")
