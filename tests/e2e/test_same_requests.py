@@ -39,7 +39,7 @@ def through_the_interface(program: Program, flags: list[str]) -> None:
         screen.shows("ready")
         screen.say(TASK)
         screen.shows("● done", "ready")
-        shown = screen.shows("read      calc.py", "2 lines · ", "searched  \"add\" in .")
+        shown = screen.shows("read      calc.py", "2 lines · ", 'searched  "add" in .')
         assert "matches, 2 files · " in shown
         screen.leave()
 
