@@ -6,7 +6,7 @@ view stands.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,13 +18,14 @@ from agent_tui.engine.events import (
     SettingChanged,
     StatusChanged,
 )
+from agent_tui.engine.fold import step_number
 from agent_tui.engine.framing import window_of, window_setting
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Part
 from agent_tui.models.base import ModelError, ModelRequest
 from context.budget import OVERFLOW_TARGET_SHARE, Window
 from context.guard import MAX_EPOCHS_A_REQUEST, Guard
-from context.items import CompactionItem
+from context.items import CompactionItem, Item, ResponseItem
 from context.units import units_of, visibility_of
 from context.view import UserUnit, View
 
@@ -183,6 +184,7 @@ class Compactor:
         """One epoch (see `EpochInput`); False when it would change nothing. Raises StoppedError and
         RecordsError."""
         from context.epoch import EpochInput, finish_epoch
+        from context.estimate import text_tokens
         from context.history import history_pointer
 
         self._epochs += 1
@@ -203,13 +205,30 @@ class Compactor:
         if plan.changes_nothing:
             return False
         self._session.show(CompactionStarted(cause=cause))
+        began, spent = self._session.clock.now(), fold.costs.session.cost_usd
         summary, guard = await self._summary(plan, focus)
         item, problem = finish_epoch(plan, record, summary)
         if problem:
             guard = self._guard.after_summary(ok=False, now=self._session.clock.now())
-            problem = f"the model's summary was not used: {problem}"
+            problem, summary = f"the model's summary was not used: {problem}", None
         lost = self._keep_history(item.id, plan)
-        await self._store(item, cause, plan, window, guard, "\n".join(filter(None, (problem, lost))))
+        now, after = self._session.clock.now(), fold.costs.session.cost_usd
+        ended = CompactionEnded(
+            item_id=record,
+            cause=cause,
+            tokens_before=plan.tokens_before,
+            tokens_after=plan.tokens_after,
+            hidden_units=plan.hidden_units,
+            shortened_results=sum(r.result_text is not None for r in item.replacements),
+            detail="\n".join(filter(None, (problem, lost))),
+            target_tokens=window.target if target_tokens is None else target_tokens,
+            steps=_steps(fold.log, plan.hidden),
+            names=len(plan.hard),
+            summary_tokens=text_tokens(summary or ""),
+            seconds=now - began,
+            cost_usd=None if after is None or spent is None else after - spent,
+        )
+        await self._store(item, plan, window, guard, ended)
         return True
 
     def _plan(self, given: "EpochInput") -> "EpochPlan":
@@ -223,28 +242,19 @@ class Compactor:
         return plan_epoch(log, view, meter, replace(given, floor=True))
 
     async def _store(
-        self, item: CompactionItem, cause: str, plan: "EpochPlan", window: Window, guard: Guard, detail: str
+        self, item: CompactionItem, plan: "EpochPlan", window: Window, guard: Guard, ended: CompactionEnded
     ) -> None:
         judged = guard.after_epoch(
             plan.tokens_before, plan.tokens_after, window.soft, window.input, plan.hidden_keys
         )
-        ended = CompactionEnded(
-            item_id=item.id,
-            cause=cause,
-            tokens_before=plan.tokens_before,
-            tokens_after=plan.tokens_after,
-            hidden_units=plan.hidden_units,
-            shortened_results=sum(r.result_text is not None for r in item.replacements),
-            detail=detail,
-            project=await asyncio.to_thread(self._scope.ports.instructions),
-            guard=judged,
-        )
-        parts: list[Part] = [item, ended]
+        project = await asyncio.to_thread(self._scope.ports.instructions)
+        parts: list[Part] = [item, replace(ended, project=project, guard=judged)]
         if judged.off_at_tokens is not None and guard.off_at_tokens is None:
             name, size = self._biggest()
+            grows = judged.off_at_tokens - plan.tokens_after
             text = (
-                "compaction frees too little and pauses until the view has grown; "
-                f"most of it is {name} with {size:,} tokens"
+                f"compaction frees too little here; it is off until the view grows by {grows:,} tokens; "
+                f"most of it is {name} with {size:,}"
             )
             parts.append(NoticeRaised(text=text, level="warning"))
         await self._session.commit(*parts)
@@ -310,3 +320,10 @@ class Compactor:
         answer = ask_beside(self._scope, "summary", model, request, timeout_s=timeout_s)
         text = await self._scope.stop.guard(answer)
         return text, guard.after_summary(ok=text is not None, now=now)
+
+
+def _steps(log: Sequence[Item], hidden: Sequence[str]) -> tuple[int, ...]:
+    """First and last step of the responses that were hidden."""
+    gone = frozenset(hidden)
+    steps = [step_number(item.step_id) for item in log if isinstance(item, ResponseItem) and item.id in gone]
+    return (min(steps), max(steps)) if steps else ()

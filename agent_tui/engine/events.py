@@ -357,6 +357,12 @@ class CompactionEnded:
     detail: str = ""
     project: str | None = None  # project instructions, read anew; None: unchanged
     guard: Guard = Guard()  # what keeps compaction from running for nothing
+    target_tokens: int = 0  # what the view was to come down to
+    steps: tuple[int, ...] = ()  # first and last of those that were hidden
+    names: int = 0  # paths, ids and numbers of what was hidden that the new view still holds
+    summary_tokens: int = 0  # by a model; 0: none was used
+    seconds: float = 0.0
+    cost_usd: float | None = 0.0  # of the summary
     undone: str = ""  # item id of the epoch that this one takes back
 
 

@@ -407,8 +407,10 @@ class Feed:
                 detail=body.detail,
                 failed=not body.item_id,
                 undone=bool(body.undone),
+                target=body.target_tokens, steps=body.steps, names=body.names, summary=body.summary_tokens,
+                seconds=body.seconds, cost_usd=body.cost_usd,
             )
-        )
+        )  # fmt: skip
 
     def _rolled_back(self, body: events.RolledBack) -> None:
         record = cutting.record_of(

@@ -169,7 +169,12 @@ def reports() -> list[e.Body]:
         tokens_after=96_000,
         hidden_units=38,
         shortened_results=11,
-        detail="kept whole: your 6 messages and steers\nsummary: by the model, 1.9k tokens",
+        target_tokens=100_000,
+        steps=(1, 41),
+        names=142,
+        summary_tokens=1_900,
+        seconds=4.1,
+        cost_usd=0.03,
     )
     failed = e.CompactionEnded(
         item_id="",

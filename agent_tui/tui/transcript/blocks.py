@@ -161,6 +161,12 @@ class Compaction(Block):
     detail: str = ""
     failed: bool = False
     undone: bool = False
+    target: int = 0
+    steps: tuple[int, ...] = ()
+    names: int = 0
+    summary: int = 0  # tokens of it
+    seconds: float = 0.0
+    cost_usd: float | None = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

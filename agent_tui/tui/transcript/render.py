@@ -135,16 +135,28 @@ def _compaction(block: blocks.Compaction, look: Look) -> list[Line]:
     arrow = "->" if look.glyphs.ascii else "→"
     word = "compaction undone" if block.undone else "compacted"
     head = f"{word}{separator}view {words.tokens(block.before)} {arrow} {words.tokens(block.after)} tokens"
+    head += f" (target {words.tokens(block.target)})" if block.target else ""
+    head += f"{separator}{words.duration(block.seconds)}" if block.seconds else ""
+    head += f"{separator}{words.money(block.cost_usd)}" if block.cost_usd else ""
     rows = wrap([Span(head)], look.width, first=(Span(look.glyphs.compacted + " ", "accent"),), rest=_INDENT)
     if block.undone:
         return rows
-    rows += _labelled(
-        "hidden", f"{words.count(block.hidden_units, 'exchange')}; nothing is deleted, Ctrl+T shows all", look
-    )
+    hidden = words.count(block.hidden_units, "exchange")
+    if block.steps:
+        first, last = block.steps
+        dash = "-" if look.glyphs.ascii else "–"
+        hidden += f", step {first}" if first == last else f", steps {first}{dash}{last}"
+    rows += _labelled("hidden", f"{hidden}; nothing is deleted, Ctrl+T shows all", look)
     if block.shortened:
         rows += _labelled(
             "shortened", f"{words.count(block.shortened, 'result')} that newer ones replace", look
         )
+    if block.names:
+        rows += _labelled(
+            "kept names", f"{block.names:,} of {block.names:,} paths, ids and numbers that matter", look
+        )
+    if block.summary:
+        rows += _labelled("summary", f"by the model, {words.tokens(block.summary)} tokens", look)
     for text in block.detail.splitlines():
         label, found, rest = text.partition(": ")
         rows += _labelled(label, rest, look) if found and len(label) <= 10 else _labelled("", text, look)
