@@ -263,10 +263,10 @@ def test_calls_and_results_stay_together_and_a_resume_sends_the_same(
     assert execute(program, model_server, "--last", "more", dialect=dialect).code == 0
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
 def test_an_interrupted_call_is_kept_or_hidden_with_its_result(
-    program: Program, model_server: ModelServer, dialect: str
+    program: Program, model_server: ModelServer
 ) -> None:
+    dialect = "messages"  # the one that refuses most; in the view, results are the same for all
     cut = [reading(1), call("exec_command", cmd="echo begun; sleep 60"), reading(2)]
     model_server.script([talk({"calls": [reading(0)]}), talk({"calls": cut})], window=WINDOW)
 

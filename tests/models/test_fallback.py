@@ -55,13 +55,12 @@ def notices(found: Sequence[Mapping[str, Any]]) -> list[str]:
     return [item["text"] for item in items if "failed" in item["text"] or "take over" in item["text"]]
 
 
-@pytest.mark.parametrize("second", DIALECTS)
-@pytest.mark.parametrize("first", DIALECTS)
+@pytest.mark.parametrize(("first", "second"), zip(DIALECTS, (*DIALECTS[1:], DIALECTS[0]), strict=True))
 def test_a_model_that_is_down_hands_over_in_the_middle_of_a_run(
     model_server: ModelServer, other_server: ModelServer, tmp_path: Path, first: str, second: str
 ) -> None:
-    """Between any two dialects: foreign reasoning stays behind, calls and results go along, and what the
-    first model finds when it is back is as valid."""
+    """From each dialect to another; `test_switching` has every pair. Foreign reasoning stays behind, calls
+    and results go along, and what the first model finds when it is back is as valid."""
     model_server.script([append("1", reasoning="secret plan"), *[DOWN] * 5, {"text": "Back."}])
     other_server.script([append("2", reasoning="other plan"), {"text": "Done."}])
     program = program_with(tmp_path, (model_server, first), (other_server, second))
