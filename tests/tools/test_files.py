@@ -15,6 +15,7 @@ from tools.ignoring import Walk
 from tools.image_size import image_size
 from tools.paths import open_resolved, place_of
 from tools.reading import open_source
+from tools.text_file import MAX_BYTES
 from tools.types import CallClass, Grant, OutcomeStatus
 
 PNG = base64.b64decode(
@@ -192,7 +193,8 @@ def test_the_end_of_a_large_file_is_shown_as_that_of_a_small_one(room: Room, end
 async def test_a_file_that_grows_while_it_is_read_is_not_held(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room.write("f", "one\n" * 2**23 + "last\n")
+    line = "one " * 255
+    room.write("f", f"{line}\n" * (MAX_BYTES // len(line) + 1) + "last\n")
     size, fstat = 2**20, os.fstat
 
     def earlier(fd: int) -> os.stat_result:
@@ -204,7 +206,7 @@ async def test_a_file_that_grows_while_it_is_read_is_not_held(
         then.setattr("tools.reading.os.fstat", earlier)
         source = open_source(room.workspace / "f", "f")
     assert (source.data, source.total_lines) == (None, None)
-    assert [row.text for row in source.rows][-2:] == ["one", "last"]
+    assert [row.text for row in source.rows][-2:] == [line, "last"]
 
 
 async def test_reading_outside_asks_and_never_reads_the_agents_own_state(room: Room, tmp_path: Path) -> None:
