@@ -113,6 +113,8 @@ class Calls:
         if found is not None and not found[1].is_over:
             found[1].state, found[1].detail = "waiting", detail
             self._touch(found[0])
+            if detail:
+                self._wait_behind(found[1])
 
     def started(self, body: events.CallStarted, at: float) -> None:
         """It is about to run."""
@@ -130,12 +132,14 @@ class Calls:
             self._touch(card)
             self._wait_behind(call)
 
-    def _wait_behind(self, running: blocks.Call) -> None:
-        """Calls of the same step that have no other reason wait for the one that runs."""
+    def _wait_behind(self, first: blocks.Call) -> None:
+        """Calls behind it in its step that have no reason of their own wait for it."""
+        is_behind = False
         for card, call in self._cards.values():
-            if call.state == "waiting" and not call.detail and call.step_id == running.step_id != "":
+            if is_behind and call.state == "waiting" and not call.detail and call.step_id == first.step_id:
                 call.detail = "for the call before it"
                 self._touch(card)
+            is_behind = is_behind or call is first
 
     def output(self, body: events.CallOutput, at: float) -> None:
         """Live output of a call or of the terminal it became."""

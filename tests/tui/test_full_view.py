@@ -22,11 +22,12 @@ async def decided(it: Driven) -> list[commands.Decide]:
 async def test_what_allows_works_in_the_full_view_only_after_the_end(tmp_path: Path) -> None:
     async with driven(tmp_path, [*scenes.turn(), *scenes.approval(1, LONG)]) as it:
         await opened(it)
-        assert "lines below" in it.screen and "s this session" in it.screen
+        assert "lines below" in it.screen and "y s p after the end" in it.screen
         await it.type("y")
         assert not await decided(it)
         assert "y works after the end was on the screen" in it.screen
         await it.press("end")
+        assert "y once · s this session · p save a rule" in it.screen
         await it.type("y")
         assert not await decided(it), "not before the pause is over"
         it.clock.at += 0.6

@@ -38,14 +38,18 @@ class CommandView(View):
     @property
     def keys_first(self) -> str:  # type: ignore[override]  # computed where the base has a value
         below = len(self.body.lines) - self.body.top - self.body.size.height
+        allowing = [choice for choice in self._form.choices() if choice.needs_end]
         if below > 0:
-            return f"space more ({words.count(below, 'line')} below) · end last · / find · y after the end"
-        allowing = [f"{each.key} {each.label}" for each in self._form.choices()[:1] if each.needs_end]
-        return " · ".join([*allowing, "/ find"])
+            keys = " ".join(choice.key for choice in allowing)
+            return (
+                f"space more ({words.count(below, 'line')} below) · end last · / find · {keys} after the end"
+            )
+        return " · ".join([*(f"{choice.key} {choice.label}" for choice in allowing), "/ find"])
 
     @property
     def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
-        said = [f"{choice.key} {choice.short or choice.label}" for choice in self._form.choices()[1:-1]]
+        others = [choice for choice in self._form.choices()[:-1] if not choice.needs_end]
+        said = [f"{choice.key} {choice.short or choice.label}" for choice in others]
         return " · ".join([*said, "Esc back"])
 
     @property
