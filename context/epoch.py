@@ -25,7 +25,7 @@ from context.history import history_text
 from context.items import CompactionItem, Item, Replacement, ResponseItem, UserItem
 from context.ledger import Sources, build_ledger
 from context.shrink import describe, shrink
-from context.units import item_ids, read_log, visibility_of
+from context.units import item_ids, visibility_of, with_replacements
 from context.view import ExchangeUnit, FinalUnit, SummaryUnit, Unit, UserUnit, View
 
 SUMMARY_TITLE = "\n\n# Summary of the hidden part\n"
@@ -84,7 +84,7 @@ def plan_epoch(log: Sequence[Item], view: View, meter: Meter, given: EpochInput)
 
     kept = protected_units(units, tokens, round(given.window.input * tail), given.guard.pinned_calls)
     replacements = () if given.floor else shrink(units, given.facts, kept)
-    shortened = _with_replacements(log, view, replacements)
+    shortened = _shortened(view, replacements)
     size = round(meter.raw(shortened) * meter.factor)
     hidden: tuple[Unit, ...] = ()
     if given.floor:
@@ -93,21 +93,17 @@ def plan_epoch(log: Sequence[Item], view: View, meter: Meter, given: EpochInput)
         ledger_room = round(given.window.ledger_bytes / 3 * meter.factor)
         current = [unit for unit in shortened.units if not isinstance(unit, SummaryUnit)]
         hidden = evict(current, tokens, kept, size + ledger_room - target)
-    return _plan(log, view, meter, given, replacements, hidden, before)
+    return _plan(log, shortened, meter, given, replacements, hidden, before)
 
 
-def _with_replacements(log: Sequence[Item], view: View, replacements: tuple[Replacement, ...]) -> View:
-    if not replacements:
-        return view
-    trial = CompactionItem(id="trial", hidden=(), replacements=replacements, text="")
-    units = tuple(u for u in read_log((*log, trial)).units if not isinstance(u, SummaryUnit))
-    head = tuple(unit for unit in view.units if isinstance(unit, SummaryUnit))
-    return replace(view, units=(*head, *units))
+def _shortened(view: View, replacements: tuple[Replacement, ...]) -> View:
+    by_call = {(one.item_id, one.call_id): one for one in replacements}
+    return replace(view, units=tuple(with_replacements(unit, by_call) for unit in view.units))
 
 
 def _plan(
     log: Sequence[Item],
-    view: View,
+    shortened: View,
     meter: Meter,
     given: EpochInput,
     replacements: tuple[Replacement, ...],
@@ -115,9 +111,10 @@ def _plan(
     before: int,
 ) -> EpochPlan:
     hidden_ids = tuple(item_id for unit in hidden for item_id in item_ids(unit))
+    gone = frozenset(hidden_ids)
     seen = visibility_of(log)
     rolled_back = _calls_of(log, seen.rolled_back)
-    gone_calls = _calls_of(log, seen.hidden | frozenset(hidden_ids)) - rolled_back
+    gone_calls = _calls_of(log, seen.hidden | gone) - rolled_back
     sources = Sources(
         users=tuple(i for i in log if isinstance(i, UserItem) and i.id not in seen.rolled_back),
         facts=tuple(fact for fact in given.facts.values() if fact.call_id not in rolled_back),
@@ -129,14 +126,12 @@ def _plan(
     )
     limit = given.window.ledger_bytes // (2 if given.floor else 1)
     ledger = build_ledger(sources, limit) if hidden or seen.summary else ""
-    trial = CompactionItem(id="trial", hidden=hidden_ids, replacements=replacements, text=ledger)
-    after_units = read_log((*log, trial)).units
-    if not ledger:
-        after_units = tuple(unit for unit in after_units if not isinstance(unit, SummaryUnit))
-    after = replace(view, units=after_units)
-    kept_text = repr([unit for unit in after_units if not isinstance(unit, SummaryUnit)])
+    kept = [u for u in shortened.units if item_ids(u)[0] not in gone and not isinstance(u, SummaryUnit)]
+    head = [SummaryUnit(id="trial", text=ledger)] if ledger else []
+    after = replace(shortened, units=(*head, *kept))
+    kept_text = repr(kept)
     span_facts = [fact for fact in sources.facts if fact.call_id in gone_calls]
-    newly = _calls_of(log, frozenset(hidden_ids))
+    newly = _calls_of(log, gone)
     hard = hard_entities(sources.users, span_facts, given.live_ids)
     return EpochPlan(
         hidden=hidden_ids,
@@ -149,7 +144,7 @@ def _plan(
         hard=hard,
         hard_in_text=missing(hard, kept_text),
         span=_span_text(hidden, given.facts),
-        history=history_text(log, frozenset(hidden_ids), replacements),
+        history=history_text(log, gone, replacements),
         previous_summary=_summary_of(seen.summary.text) if seen.summary else "",
         summary_tokens=round(given.window.input * SUMMARY_SHARE),
     )

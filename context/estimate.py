@@ -6,7 +6,7 @@ calls, results, schemas and system text all count.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from agent_tui.frozen import frozen
@@ -17,6 +17,7 @@ from context.items import (
     OpaquePart,
     ReasoningPart,
     ResponseItem,
+    ResultItem,
     TextPart,
     ToolSchema,
 )
@@ -79,18 +80,22 @@ def _notices_tokens(notices: Sequence[NoticeItem]) -> int:
     return sum(ITEM_OVERHEAD + text_tokens(notice.text) for notice in notices)
 
 
-def unit_tokens(unit: Unit) -> int:
-    """Estimate of one unit, uncorrected."""
+def item_tokens(item: ResponseItem | ResultItem) -> int:
+    """Estimate of one item, uncorrected."""
+    if isinstance(item, ResponseItem):
+        return _response_tokens(item)
+    return ITEM_OVERHEAD + text_tokens(item.text) + _images_tokens(item.images)
+
+
+def unit_tokens(unit: Unit, tokens_of: Callable[[ResponseItem | ResultItem], int] = item_tokens) -> int:
+    """Estimate of one unit, uncorrected; `tokens_of` gives that of the items of an exchange."""
     match unit:
         case UserUnit():
             own = ITEM_OVERHEAD + text_tokens(unit.item.text) + _images_tokens(unit.item.images)
             return own + _notices_tokens(unit.notices)
         case ExchangeUnit():
-            results = sum(
-                ITEM_OVERHEAD + text_tokens(result.text) + _images_tokens(result.images)
-                for result in unit.results
-            )
-            return _response_tokens(unit.response) + results + _notices_tokens(unit.notices)
+            results = sum(tokens_of(result) for result in unit.results)
+            return tokens_of(unit.response) + results + _notices_tokens(unit.notices)
         case FinalUnit():
             return _response_tokens(unit.response) + _notices_tokens(unit.notices)
         case NoticeUnit():
@@ -135,6 +140,7 @@ class Meter:
     def __init__(self, factor: float = 1.0) -> None:
         self.factor = factor
         self._cache: dict[tuple[str, ...], tuple[Unit, int]] = {}
+        self._items: dict[str, tuple[ResponseItem | ResultItem, int]] = {}
         self._fixed: tuple[tuple[str, str, tuple[ToolSchema, ...]], int] | None = None
         self._counted: tuple[tuple[Unit, ...], int] = ((), 0)  # units of a view before its last, their sum
         self._anchor: tuple[tuple[Unit, ...], int, int] | None = None  # units, raw, real
@@ -153,10 +159,19 @@ class Meter:
         """Uncorrected estimate of one unit, remembered while the unit stays the same."""
         key = item_ids(unit)
         known = self._cache.get(key)
-        if known is not None and known[0] == unit:
+        if known is not None and (known[0] is unit or known[0] == unit):
             return known[1]
-        tokens = unit_tokens(unit)
+        tokens = unit_tokens(unit, self._item)
         self._cache[key] = (unit, tokens)
+        return tokens
+
+    def _item(self, item: ResponseItem | ResultItem) -> int:
+        """Estimate of one item, remembered by itself: an epoch shortens others of its unit."""
+        known = self._items.get(item.id)
+        if known is not None and known[0] is item:
+            return known[1]
+        tokens = item_tokens(item)
+        self._items[item.id] = (item, tokens)
         return tokens
 
     def tokens(self, view: View) -> int:

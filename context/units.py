@@ -4,7 +4,7 @@ A function of the log alone, whether it is read at once or as it grows. Hidden i
 and the place of the summary follow from the compaction and rollback records.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -14,6 +14,7 @@ from context.items import (
     CompactionItem,
     Item,
     NoticeItem,
+    Part,
     Replacement,
     ResponseItem,
     ResultItem,
@@ -82,6 +83,7 @@ class _Open:
 
     item: UserItem | ResponseItem | NoticeItem
     place: int  # among all units
+    calls: tuple[CallPart, ...] = ()
     results: dict[str, ResultItem] = field(default_factory=dict)
     notices: list[NoticeItem] = field(default_factory=list)
 
@@ -95,19 +97,19 @@ class LogReader:
 
     def __init__(self, log: Sequence[Item]) -> None:
         self._log = log
-        self._begin()
+        self._place = 0  # how much of the log was taken in
+        self._reading: Reading | None = None
 
     def _begin(self) -> None:
         """Forget everything but the log."""
         self._seen = visibility_of(self._log)
-        self._place = 0  # how much of the log was taken in
+        self._place = 0
         self._opened: list[_Open] = []
         self._closed: list[Unit | None] = []  # by the place of the unit; None: a result is missing
         self._changed: set[int] = set()  # units to close anew
         self._incomplete: list[int] = []
         self._responses: dict[str, _Open] = {}
         self._orphans: list[str] = []
-        self._reading: Reading | None = None
         found = self._seen.summary
         self._summary = (SummaryUnit(id=found.id, text=found.text),) if found and found.text else ()
 
@@ -115,7 +117,7 @@ class LogReader:
         """The units of the whole log; only what is new is read, the others are as they were."""
         if self._reading is not None and self._place == len(self._log):
             return self._reading
-        if any(isinstance(item, RECORDS) for item in self._log[self._place :]):
+        if self._reading is None or any(isinstance(item, RECORDS) for item in self._log[self._place :]):
             self._begin()
         for item in self._log[self._place :]:
             self._take(item)
@@ -145,7 +147,8 @@ class LogReader:
             self._open(item)
 
     def _open(self, item: UserItem | ResponseItem | NoticeItem) -> None:
-        unit = _Open(item, place=len(self._opened))
+        calls = item.calls if isinstance(item, ResponseItem) else ()
+        unit = _Open(item, place=len(self._opened), calls=calls)
         self._opened.append(unit)
         self._closed.append(None)
         self._changed.add(unit.place)
@@ -172,9 +175,8 @@ def units_of(log: Sequence[Item]) -> tuple[Unit, ...]:
 
 def _accept(unit: _Open, result: ResultItem) -> bool:
     """Take the first result of a declared call; the first durable one wins."""
-    assert isinstance(unit.item, ResponseItem)
-    declared = {call.call_id for call in unit.item.calls}
-    if result.call_id not in declared or result.call_id in unit.results:
+    is_declared = any(call.call_id == result.call_id for call in unit.calls)
+    if not is_declared or result.call_id in unit.results:
         return False
     unit.results[result.call_id] = result
     return True
@@ -186,36 +188,47 @@ def _close(unit: _Open, seen: Visibility) -> Unit | None:
         return UserUnit(item=unit.item, notices=notices)
     if isinstance(unit.item, NoticeItem):
         return NoticeUnit(notice=unit.item, notices=notices)
-    if not unit.item.calls:
+    if not unit.calls:
         return FinalUnit(response=unit.item, notices=notices)
-    if len(unit.results) < len(unit.item.calls):
+    if len(unit.results) < len(unit.calls):
         return None
-    results = tuple(_replaced_result(unit.results[c.call_id], seen) for c in unit.item.calls)
-    return ExchangeUnit(response=_replaced_calls(unit.item, seen), results=results, notices=notices)
+    results = tuple(unit.results[call.call_id] for call in unit.calls)
+    exchange = ExchangeUnit(response=unit.item, results=results, notices=notices)
+    return with_replacements(exchange, seen.replacements)
 
 
-def _replaced_result(result: ResultItem, seen: Visibility) -> ResultItem:
-    found = seen.replacements.get((result.id, result.call_id))
+def with_replacements(unit: Unit, replacements: Mapping[tuple[str, str], Replacement]) -> Unit:
+    """The unit as it reads with what is shortened, by (item id, call id); itself where nothing of it is."""
+    if not isinstance(unit, ExchangeUnit) or not replacements:
+        return unit
+    results = tuple(_replaced_result(result, replacements) for result in unit.results)
+    parts = tuple(_replaced_part(part, unit.response.id, replacements) for part in unit.response.parts)
+    response = unit.response
+    if _are_others(parts, response.parts):
+        response = replace(response, parts=parts)
+    if response is unit.response and not _are_others(results, unit.results):
+        return unit
+    return replace(unit, response=response, results=results)
+
+
+def _are_others(new: Iterable[object], old: Iterable[object]) -> bool:
+    return any(one is not other for one, other in zip(new, old, strict=True))
+
+
+def _replaced_result(result: ResultItem, replacements: Mapping[tuple[str, str], Replacement]) -> ResultItem:
+    found = replacements.get((result.id, result.call_id))
     if found is None or found.result_text is None:
         return result
     return replace(result, text=found.result_text, images=())
 
 
-def _replaced_calls(response: ResponseItem, seen: Visibility) -> ResponseItem:
-    if not seen.replacements:
-        return response
-    parts = tuple(
-        _replaced_call(part, response.id, seen) if isinstance(part, CallPart) else part
-        for part in response.parts
-    )
-    return response if parts == response.parts else replace(response, parts=parts)
-
-
-def _replaced_call(call: CallPart, item_id: str, seen: Visibility) -> CallPart:
-    found = seen.replacements.get((item_id, call.call_id))
+def _replaced_part(part: Part, item_id: str, replacements: Mapping[tuple[str, str], Replacement]) -> Part:
+    if not isinstance(part, CallPart):
+        return part
+    found = replacements.get((item_id, part.call_id))
     if found is None or found.arguments is None:
-        return call
-    return replace(call, arguments=found.arguments, raw=None)
+        return part
+    return replace(part, arguments=found.arguments, raw=None)
 
 
 def item_ids(unit: Unit) -> tuple[str, ...]:

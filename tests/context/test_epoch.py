@@ -29,7 +29,9 @@ def run_epoch(
     given_input = replace(EpochInput(facts=maker.facts, window=WINDOW), **changes)  # type: ignore[arg-type]
     plan = plan_epoch(maker.items, view_of(maker.items), meter, given_input)
     item, _ = finish_epoch(plan, f"k{len(maker.items)}", summary)
-    return [*maker.items, item], item
+    log = [*maker.items, item]
+    assert summary or plan.tokens_after == Meter().tokens(view_of(log))  # planned without reading it anew
+    return log, item
 
 
 def view_text(log: list[Item]) -> str:
@@ -66,6 +68,14 @@ def test_every_hard_entity_changed_path_and_the_newest_message_stay(seed: int, s
     changed = {change.path for fact in maker.facts.values() for change in fact.changes}
     if item.hidden:
         assert missing(sorted(changed), text) == ()
+
+
+ODD = st.text("ab\\.\n \u2003", max_size=5)
+
+
+@given(st.lists(ODD), ODD.map(lambda text: text * 3))
+def test_names_are_missing_that_do_not_occur_in_a_text(names: list[str], text: str) -> None:
+    assert missing(names, text) == tuple(name for name in names if name not in text)
 
 
 @settings(deadline=None, max_examples=20)
