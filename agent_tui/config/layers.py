@@ -178,9 +178,13 @@ def _profile(user: FileSettings | None, settings: Mapping[Key, Setting], path: P
         return {}
     profiles = user.profiles if user else {}
     if wanted not in profiles:
-        known = ", ".join(f"`{name}`" for name in sorted(profiles)) or "none"
         near = nearest(wanted, profiles)
-        hint = f"did you mean `{near}`?" if near else f"there are: {known}"
+        if near:
+            hint = f"did you mean `{near}`?"
+        elif profiles:
+            hint = f"there are: {', '.join(f'`{name}`' for name in sorted(profiles))}"
+        else:
+            hint = f"one begins with `[{dotted(('profiles', wanted))}]`"
         raise UsageError(f"{paths.shown(path)}: no profile `{wanted}`; {hint}")
     return _layer(profiles[wanted], f"profile {wanted}")
 

@@ -46,7 +46,7 @@ def one_line(ran: Ran) -> str:
             ("exec", "--sandbox", "of", "hi"),
             "--sandbox: must be one of `read-only`, `workspace-write`, `off`, not `of`",
         ),
-        (("exec", "--max-turns", "x", "hi"), "--max-turns: must be a whole number from 0 up, not `x`"),
+        (("exec", "--max-turns", "x", "hi"), "--max-turns: must be a whole number from 1 up, not `x`"),
         (("exec", "--jsn", "hi"), "exec: no option `--jsn`; did you mean `--json`?"),
         (("exec", "--no-such-flag", "hi"), "exec: no option `--no-such-flag`; "),
         (("exec", "fix", "it"), "exec: `it` is too much; quote a prompt of several words"),
@@ -74,7 +74,7 @@ def one_line(ran: Ran) -> str:
         (("exec", "-m", "demo/scripted", "-i", "/etc/passwd", "hi"), "--image: `/etc/passwd` is no PNG"),
         (
             ("exec", "--profile", "fast", "hi"),
-            "~/.config/agent-tui/config.toml: no profile `fast`; there are: none",
+            "~/.config/agent-tui/config.toml: no profile `fast`; one begins with `[profiles.fast]`",
         ),
         (("sandbox",), "sandbox: no command; "),
         (("sessions", "show"), "sessions show: no ID; "),
