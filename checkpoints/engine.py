@@ -119,6 +119,13 @@ class WorkspaceCheckpointer:
         """Somebody waits for what runs in the background."""
         self._needed.set()
 
+    def add(self, folder: Path) -> None:
+        """From the next checkpoint on take a folder beside the workspace too."""
+        real = Path(os.path.realpath(folder))
+        if not real.is_relative_to(self._real) and folder not in self._beside:
+            self._beside.append(folder)
+            self._submit(functools.partial(self._join, folder, real))
+
     async def take(self, cause: Cause) -> Checkpoint:
         if cause.phase is not Phase.TURN_START:
             self.hurry()
@@ -292,6 +299,20 @@ class WorkspaceCheckpointer:
         self._presence = presence
         self._upkeep = Upkeep(main.home.directory, self._git, Keep())
         return core
+
+    def _join(self, folder: Path, real: Path) -> None:
+        core = self._core
+        if core is None or any(one.home.root == real for one in core.beside):
+            return
+        try:
+            one = self._open(folder)
+            one.first_import()
+        except (CheckpointError, OSError, sqlite3.Error) as error:
+            self._remarks.append(f"what changes in `{folder}` cannot be taken back: {error}")
+        else:
+            self._core = replace(core, beside=(*core.beside, one))
+            self._core.remember()
+        self._health = self._settled_health(core)
 
     def _open(self, root: Path) -> "Workspace":
         """One folder; a damaged list of its checkpoints is set aside, and a new one begun."""

@@ -3,6 +3,7 @@
 # ruff: noqa: ARG002 - the names are those of the port
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from checkpoints.types import (
     Cause,
@@ -24,6 +25,9 @@ class NoCheckpointer:
         return Health(state="off")
 
     def hurry(self) -> None:
+        return
+
+    def add(self, folder: Path) -> None:
         return
 
     async def take(self, cause: Cause) -> Checkpoint:

@@ -4,6 +4,7 @@ Unless stated otherwise a port may block only in `await`, may be cancelled, and 
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from agent_tui.engine.events import ApprovalAsked, ApprovalDecided
@@ -117,6 +118,10 @@ class Checkpointer(Protocol):
 
     def hurry(self) -> None:
         """Somebody waits for what runs in the background: give way to nothing any more."""
+
+    def add(self, folder: Path) -> None:
+        """From the next checkpoint on take a folder beside the workspace too, each once; it is read in the
+        background. What of it cannot be had shows in `health`."""
 
     async def take(self, cause: Cause) -> Checkpoint:
         """Record the state now; attributes what changed since the one before. At most 10 s. On disk when it

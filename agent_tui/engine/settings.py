@@ -37,6 +37,8 @@ async def change(session: Session, ports: Ports, key: str, value: str, cause: st
     await session.commit(*parts, cause=cause)
     if enforce is not None:
         enforce()
+    for folder in ports.gate.policy().extra_roots if key == "add_dir" else ():
+        ports.checkpointer.add(folder)
     match key:
         case "model":
             info = ports.model.info

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from checkpoints.engine import open_checkpointer
+from checkpoints.off import NoCheckpointer
 from checkpoints.offline import opened
 from checkpoints.types import Cause, Phase
 from tests.checkpoints.trees import manifest
@@ -48,3 +49,25 @@ async def test_folders_beside_the_workspace_go_back_with_it(
     await checkpointer.close()
     with opened(root, state_dir, "s1/1") as (core, row):  # a command knows them too
         assert [one.path for one in core.plan(row).operations] == [f"{beside}/new"]
+
+
+async def test_a_folder_that_is_added_later_goes_back_to_what_it_was_then(
+    root: Path, state_dir: Path, beside: Path
+) -> None:
+    checkpointer = open_checkpointer(workspace=root, state_dir=state_dir, session="s1")
+    assert not isinstance(checkpointer, NoCheckpointer)
+    call = Cause(phase=Phase.BEFORE_CALL, session="s1", step=1, call_id="c1")
+    early = await checkpointer.take(call)
+    for folder in (beside, beside, root / "in", beside / "missing"):
+        checkpointer.add(folder)
+    start = await checkpointer.take(call)
+    assert checkpointer.health().state == "ok"
+    assert f"`{beside}/missing` cannot be taken back: " in checkpointer.health().detail
+    (beside / "cache").write_text("2\n")
+    after = await checkpointer.take(Cause(phase=Phase.AFTER_CALL, session="s1", step=1, call_id="c1"))
+    assert [change.path for change in after.changes] == [f"{beside}/cache"]
+    gaps = (await checkpointer.plan(early.id)).uncovered
+    assert [(gap.path, gap.reason) for gap in gaps] == [(str(beside), "no checkpoint of then")]
+    await checkpointer.rollback(start.id)
+    assert (beside / "cache").read_text() == "1\n"
+    await checkpointer.close()

@@ -235,6 +235,10 @@ class FakeCheckpointer:
         self.error: Exception | None = None
         self.rolled_back: list[str] = []
         self.off = False
+        self.added: list[Path] = []
+
+    def add(self, folder: Path) -> None:
+        self.added += [folder] if folder not in self.added else []
 
     def health(self) -> Health:
         return Health(state="off" if self.off else "ok")

@@ -213,6 +213,7 @@ async def test_the_model_is_told_with_the_next_message_of_the_newest_values_once
             await run.wait(TurnEnded, count=count)
     line = "sandbox is `off`; approval is `untrusted`; add_dir is `/usr/share`; add_dir is `/usr/lib`"
     assert model_told(run) == [TOLD + line]
+    assert run.checkpointer.added == [Path("/usr/share"), Path("/usr/lib")]
 
 
 async def test_what_a_rollback_of_the_conversation_hides_is_told_again(tmp_path: Path) -> None:
