@@ -25,7 +25,11 @@ from tools.types import Grant, OutcomeStatus
 
 # Escape sequences of 7 and 8 bits, a string that sets the title, a device string, markup, direction marks,
 # a tag character, a carriage return, a backspace, forty accents on one letter.
-BAD = "\x1b[2J\x1b]0;t\x07\x1bPq\x1b\\\x9b31m[red]R[/]\u202ec\u2066\U000e0041\r\b" + "e" + "\u0301" * 40
+BAD = (
+    "\x1b[2J\x1b]0;t\x07\x1bPq\x1b\\\x9b31m[@click=app.quit]R[/x][b + x\u202ec\u2066\U000e0041\r\b"
+    + "e"
+    + "\u0301" * 40
+)
 NAME = BAD.replace("\r", "") + ".py"
 HARMFUL = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f\ud800-\udfff]"
@@ -237,7 +241,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("name", PLACES)
-async def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path, name: str) -> None:
+async def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path, name: str) -> None:  # A41
     place = PLACES[name]
     scene = gallery.Scene(play=place.play, keys=place.keys, data=place.data)
 

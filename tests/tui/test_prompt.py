@@ -4,13 +4,28 @@ import pytest
 from textual import events as toolkit
 
 from agent_tui.engine import commands, events
-from agent_tui.engine.types import Decision
+from agent_tui.engine.types import Decision, InputKind
 from tests.tui import scenes
 from tests.tui.driving import driven
 from tools.types import OutcomeStatus
 
 
-async def test_typed_text_never_answers_and_stays_in_the_draft(tmp_path: Path) -> None:
+async def test_what_is_typed_for_the_draft_while_a_question_comes_stays_there(tmp_path: Path) -> None:  # A31
+    async with driven(tmp_path, [*scenes.turn(), *scenes.step(1)]) as it:
+        await it.type("yes ple")
+        it.engine.play(scenes.approval(1, "touch YES"))
+        await it.until("━━ approval")
+        await it.type("ase a 1")
+        it.clock.at += 60
+        it.app.prompt.check()
+        await it.press("enter")  # steers, as it would have without the question
+        assert it.engine.sent == [commands.Submit(text="yes please a 1", kind=InputKind.STEER)]
+        await it.wait_for_arming()
+        await it.press("n")
+        assert it.engine.sent[1:] == [commands.Decide(approval_id="ap1", decision=Decision.DENY, digest="d1")]
+
+
+async def test_typed_text_never_answers_and_stays_in_the_draft(tmp_path: Path) -> None:  # A31
     async with driven(tmp_path, scenes.asks()) as it:
         await it.type("yes please")
         it.clock.at += 60
@@ -101,7 +116,7 @@ async def test_a_prompt_takes_no_keys_from_a_picked_block(tmp_path: Path) -> Non
     assert [body.decision for body in it.engine.sent_of(commands.Decide)] == [Decision.DENY]  # type: ignore[attr-defined]
 
 
-async def test_a_paste_goes_to_the_draft(tmp_path: Path) -> None:
+async def test_a_paste_goes_to_the_draft(tmp_path: Path) -> None:  # A42
     async with driven(tmp_path, scenes.asks()) as it:
         await it.wait_for_arming()
         it.app.post_message(toolkit.Paste("y"))
@@ -199,9 +214,10 @@ async def test_a_long_command_must_be_seen_before_it_can_be_allowed(tmp_path: Pa
         "ls \u202eEVIL",
         "[bold]EVIL[/]",
         "a " * 1_500 + "; touch EVIL",
+        "\n".join(f"echo {number}" for number in range(60)) + "\ntouch EVIL",
     ],
 )
-async def test_nothing_of_a_command_is_hidden(tmp_path: Path, shown: str) -> None:
+async def test_nothing_of_a_command_is_hidden(tmp_path: Path, shown: str) -> None:  # A29
     async with driven(tmp_path, [*scenes.turn(), *scenes.approval(1, shown)]) as it:
         await it.wait_for_arming()
         assert "EVIL" in it.screen or "Space more · v all" in it.screen
@@ -287,7 +303,7 @@ async def test_effects_are_partial_only_where_a_call_was_stopped_midway(
 
 
 @pytest.mark.parametrize("text", ["yes please", "no, another way", "ssh in", "just do it", "kill it"])
-async def test_a_burst_of_text_answers_nothing_and_is_in_the_editor(tmp_path: Path, text: str) -> None:
+async def test_a_burst_of_text_answers_nothing_and_is_in_the_editor(tmp_path: Path, text: str) -> None:  # A31
     async with driven(tmp_path, scenes.asks()) as it:
         await it.wait_for_arming()
         await it.feed(text.encode())

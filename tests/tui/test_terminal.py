@@ -169,7 +169,9 @@ def restored(tty: Tty) -> None:
     assert tty.line_settings() == tty.settings_before
 
 
-def test_a_message_is_sent_letter_for_letter_and_the_end_leaves_words(begin: Starts, tmp_path: Path) -> None:
+def test_a_message_is_sent_letter_for_letter_and_the_end_leaves_words(
+    begin: Starts, tmp_path: Path
+) -> None:  # A39, A44
     tty = begin()
     tty.send("中文a😀e\u0301한 go")
     tty.until("go")
@@ -185,7 +187,7 @@ def test_a_message_is_sent_letter_for_letter_and_the_end_leaves_words(begin: Sta
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)]
 )
-def test_a_signal_restores_the_terminal(begin: Starts, number: int, code: int) -> None:
+def test_a_signal_restores_the_terminal(begin: Starts, number: int, code: int) -> None:  # A39
     tty = begin()
     tty.signal(number)
     assert tty.wait() == code
@@ -214,7 +216,7 @@ def test_writing_without_a_terminal_never_waits() -> None:
     assert not output.is_alive()
 
 
-def test_ctrl_c_twice_quits(begin: Starts) -> None:
+def test_ctrl_c_twice_quits(begin: Starts) -> None:  # A39
     tty = begin()
     tty.send("\x03")
     tty.until("again to quit")
@@ -223,7 +225,7 @@ def test_ctrl_c_twice_quits(begin: Starts) -> None:
     restored(tty)
 
 
-def test_an_internal_error_leaves_a_readable_screen(begin: Starts) -> None:
+def test_an_internal_error_leaves_a_readable_screen(begin: Starts) -> None:  # A39
     tty = begin("broken", wait_for="AttributeError")
     assert tty.wait() == 1
     restored(tty)
@@ -231,7 +233,7 @@ def test_an_internal_error_leaves_a_readable_screen(begin: Starts) -> None:
     assert b"AttributeError" in after
 
 
-def test_the_guardian_restores_after_kill_9(begin: Starts) -> None:
+def test_the_guardian_restores_after_kill_9(begin: Starts) -> None:  # A39
     tty = begin()
     tty.settle()
     tty.signal(signal.SIGKILL)
@@ -241,7 +243,7 @@ def test_the_guardian_restores_after_kill_9(begin: Starts) -> None:
     restored(tty)
 
 
-def test_a_large_paste_is_one_insertion_and_arrives_whole(begin: Starts, tmp_path: Path) -> None:
+def test_a_large_paste_is_one_insertion_and_arrives_whole(begin: Starts, tmp_path: Path) -> None:  # A42
     tty = begin()
     line = "/quit y n 日本\t\x1b[2J\x1b]0;t\x07\x1b[A\x1b[200~\x03\x04" + "x" * 60
     text = "".join(f"{number} {line}\r\n" for number in range(10_000)) + "\x1b[20"
@@ -286,7 +288,7 @@ def test_a_sequence_that_comes_in_pieces_is_one_key(begin: Starts, tmp_path: Pat
     assert "Interrupt(" not in sent(tmp_path)
 
 
-def test_hostile_text_sends_nothing_to_the_terminal(begin: Starts) -> None:
+def test_hostile_text_sends_nothing_to_the_terminal(begin: Starts) -> None:  # A41
     tty = begin("hostile", "theme=dark", wait_for="waiting for you")
     tty.until("[red]x[/]")
     tty.until("\\x1b[2J\\x1b]0;owned\\x07")
@@ -324,22 +326,25 @@ def test_ctrl_q_does_nothing(begin: Starts) -> None:
     tty.until("still here")
 
 
-def test_suspend_and_back_draws_anew(begin: Starts) -> None:
+def test_suspend_and_back_draws_anew(begin: Starts) -> None:  # A40
     tty = begin()
     tty.send("draft")
     tty.until("draft")
-    tty.send("\x1a")
-    stopped = _stopped(tty)
-    assert stopped
-    tty.until(lambda tty: b"\x1b[?1049l" in tty.data)
-    tty.resize(100, 30)
-    tty.signal(signal.SIGCONT)
-    tty.until(lambda tty: tty.data.count(b"\x1b[?1049h") == 2)
+    for times, size in enumerate(((90, 20), (100, 30)), 1):
+        tty.send("\x1a")
+        assert _stopped(tty)
+        tty.until(lambda tty: tty.data.count(b"\x1b[?1049l") == times)  # noqa: B023 - waited for here
+        assert tty.line_settings() == tty.settings_before
+        tty.resize(*size)
+        tty.signal(signal.SIGCONT)
+        tty.until(lambda tty: tty.data.count(b"\x1b[?1049h") == times + 1)  # noqa: B023 - as above
+        tty.send(f" {times}")
+        tty.until("draft 1 2"[: 5 + 2 * times])
     tty.send(" more")
-    tty.until("draft more")
+    tty.until("draft 1 2 more")
     assert len(tty.lines) == 30
     tty.send("\x03")
-    tty.until(lambda tty: "draft more" not in tty.text)
+    tty.until(lambda tty: "draft 1 2 more" not in tty.text)
     tty.send("\x04")
     assert tty.wait() == 0
 
@@ -365,7 +370,7 @@ def test_resize_keeps_the_draft_and_says_when_it_is_too_small(begin: Starts) -> 
     tty.until("openai/gpt-5.1 high")
 
 
-def test_the_hardware_cursor_stands_at_the_caret(begin: Starts) -> None:
+def test_the_hardware_cursor_stands_at_the_caret(begin: Starts) -> None:  # A44
     tty = begin()
     tty.send("a中😀")
     tty.until("a中😀")
@@ -374,7 +379,7 @@ def test_the_hardware_cursor_stands_at_the_caret(begin: Starts) -> None:
     tty.until(lambda tty: tty.cursor == (2 + 1, 22))
 
 
-def test_one_backspace_removes_one_visible_character(begin: Starts, tmp_path: Path) -> None:
+def test_one_backspace_removes_one_visible_character(begin: Starts, tmp_path: Path) -> None:  # A44
     tty = begin()
     tty.send("x👩\u200d👩\u200d👧e\u0301")
     tty.until(lambda tty: "x" in tty.lines[22])
