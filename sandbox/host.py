@@ -231,12 +231,12 @@ def _toolchains(home_dir: Path, state_dir: Path, named: Iterable[str]) -> Iterab
 
 def look(policy: Policy, home_dir: Path, cache_dir: Path, environ: Mapping[str, str]) -> Host:
     """Collect the facts for one command."""
-    is_mount = not home_dir.is_relative_to(policy.workspace) and _is_mount(policy, home_dir)
+    parts = home_parts(policy, home_dir, cache_dir, environ)
     return Host(
-        home=str(home_dir) if is_mount else None,
+        home=str(home_dir) if parts and parts[0].kind is Kind.TMPFS else None,
         system=system_tree(),
         hidden=hidden(),
-        home_parts=home_parts(policy, home_dir, cache_dir, environ),
+        home_parts=parts,
         kernel=kernel(),
         kernel_memory=kernel_memory(),
         resolver=resolver() if policy.network else None,

@@ -106,7 +106,7 @@ class Placeholders:
             return tuple(
                 Path(name)
                 for name, (made_ns, content) in journal["made"].items()
-                if _is_untouched(name, self._identities.get(name), made_ns, content.encode())
+                if _untouched(name, self._identities.get(name), made_ns, content.encode())
             )
 
     def _drop_the_dead(self, journal: _Journal) -> int:
@@ -209,21 +209,26 @@ def _make(each: StandIn) -> tuple[int, int]:
 
 def _remove(path: str, identity: tuple[int, int] | None, made_ns: int, content: bytes) -> None:
     """Take a stand-in away if it is still ours and untouched; anything else belongs to the user."""
-    if _is_untouched(path, identity, made_ns, content):
+    state = _untouched(path, identity, made_ns, content)
+    if state is not None:
         with suppress(OSError):  # a folder that got something in it just now stays
-            os.rmdir(path) if os.path.isdir(path) else os.unlink(path)
+            os.rmdir(path) if stat.S_ISDIR(state.st_mode) else os.unlink(path)
 
 
-def _is_untouched(path: str, identity: tuple[int, int] | None, made_ns: int, content: bytes) -> bool:
-    """Whether what is there is what was made; `identity` is known to the process that made it."""
+def _untouched(
+    path: str, identity: tuple[int, int] | None, made_ns: int, content: bytes
+) -> os.stat_result | None:
+    """What is there, where that is what was made; `identity` is known to the process that made it."""
     try:
         state = os.lstat(path)
         if identity and (state.st_dev, state.st_ino) != identity:
-            return False
+            return None
         if state.st_ctime_ns + _CLOCK_STEP_NS < made_ns or state.st_mode & 0o222:
-            return False
+            return None
         if stat.S_ISDIR(state.st_mode):
-            return not os.listdir(path)
-        return stat.S_ISREG(state.st_mode) and state.st_size == len(content)
+            is_same = not os.listdir(path)
+        else:
+            is_same = stat.S_ISREG(state.st_mode) and state.st_size == len(content)
     except OSError:
-        return False
+        return None
+    return state if is_same else None
