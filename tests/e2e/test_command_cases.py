@@ -1,4 +1,5 @@
-"""Cases A09 to A17 and A27 through the whole program: commands that outlive, flood, wait and break things."""
+"""Cases A09 to A17, A24, A25 and A27 through the whole program: commands that outlive, flood, wait and break
+things, and what the sandbox lets them do."""
 
 import json
 import os
@@ -196,6 +197,50 @@ def test_a_terminal_that_ended_says_how_for_a_while(
     assert late.startswith("[exit 7") and "bye" in late and "nothing was typed or sent" in late
     assert "ended with exit 7" in again and "bye" not in again
     assert "There is no terminal `t9`; live ones:" in never
+
+
+def test_caches_can_be_written_and_a_denied_path_is_named(
+    program: Program, model_server: ModelServer
+) -> None:  # A24; `tests/sandbox/honest.py` has more tools, venv among them
+    profile = program.home / ".profile"
+    profile.write_text("mine\n")
+    cache = 'mkdir -p "$HOME/.cache/tool" && echo x > "$HOME/.cache/tool/f" && mktemp && echo ok'
+    turn(program, model_server, run(cache), run('echo x > "$HOME/.profile"'))
+    cached, denied = results(model_server)
+    assert cached.startswith("[exit 0") and body(cached).endswith("ok")
+    assert denied.startswith("[exit 1")
+    assert "denied by the sandbox" in denied and str(profile) in denied
+    assert profile.read_text() == "mine\n"
+    assert not (program.home / ".cache" / "tool").exists(), "the cache is private"
+
+
+COMMIT = "echo x > n && git add n && git commit -qm m && git log --oneline | head -1"
+
+
+@pytest.mark.parametrize("place", ["checkout", "worktree"])
+def test_the_work_can_be_committed(
+    program: Program, model_server: ModelServer, place: str, tmp_path: Path
+) -> None:  # A25; a submodule is in `tests/sandbox/honest.py`
+    identity = "-c user.name=p -c user.email=p@e.org"
+    first = "git init -q -b main . && echo a > a && git add a && git {} commit -qm first"
+    main = program.workspace if place == "checkout" else tmp_path / "main"
+    main.mkdir(exist_ok=True)
+    subprocess.run(first.format(identity), shell=True, cwd=main, check=True)
+    if place == "worktree":
+        subprocess.run(
+            ["git", "worktree", "add", "-q", "-b", "side", program.workspace], cwd=main, check=True
+        )
+    (program.home / ".gitconfig").write_text("[user]\nname = p\nemail = p@e.org\n")
+    turn(program, model_server, run(COMMIT))
+    (result,) = results(model_server)
+    assert result.startswith("[exit 0"), result
+    assert body(result).endswith(" m")
+    told = subprocess.run(
+        ["git", "log", "--format=%s", "-1"], cwd=program.workspace, check=True, capture_output=True, text=True
+    )
+    assert told.stdout == "m\n"
+    state = subprocess.run(["git", "status", "--porcelain"], cwd=main, check=True, capture_output=True)
+    assert state.stdout == b""
 
 
 def test_loopback_works_and_everything_beyond_it_fails_fast(

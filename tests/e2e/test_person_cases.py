@@ -1,8 +1,10 @@
-"""Cases A12 and A32 in a real terminal: a command that asks for a password, and calls cut short by Esc."""
+"""Cases A12, A32 and A40 in a real terminal: a command that asks for a password, calls cut short by Esc, and
+an interface that is suspended while a command runs."""
 
 import json
 import os
 import pty
+import signal
 import termios
 from pathlib import Path
 from typing import Any
@@ -126,3 +128,23 @@ def test_calls_cut_short_are_answered_whatever_moment_it_was(
     assert not [name for name in ("ran", "three.txt", "m", "n") if (program.workspace / name).exists()]
     text = json.dumps(model_server.requests[-1].json)
     assert "interrupted by the user" in text and "effects may be partial" in text
+
+
+def test_a_command_goes_on_behind_a_suspended_interface(
+    program: Program, model_server: ModelServer
+) -> None:  # A40
+    bell = Bell(program.workspace)
+    quiet = "echo up > bell; sleep 0.5; echo down > bell; echo over"
+    model_server.script([{"calls": [call("exec_command", cmd=quiet)]}, {"text": "came back"}])
+    with start(program, model_server, "go") as screen:
+        assert bell.wait() == "up\n"
+        screen.type("a draft")
+        screen.shows("running 1 call", "a draft")
+        screen.type("\x1a")
+        _, status = os.waitpid(screen._pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status)
+        assert bell.wait() == "down\n", "the command is not stopped with it"
+        os.kill(screen._pid, signal.SIGCONT)
+        screen.shows("│ over", "came back", "● done", "a draft")
+        screen.type("\x03")
+        screen.leave()
