@@ -115,7 +115,7 @@ def hostile(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 
 def test_hostile_environment_and_configuration_have_no_effect(
     root: Path, tmp_path: Path, hostile: Path, open_session: OpenSession
-) -> None:
+) -> None:  # A03, A04, A26
     (root / "a.txt").write_bytes(b"one\r\ntwo\n$Id$\n")
     (root / "b.txt").write_bytes(b"\xff\xfea\x00")
     before = manifest(root)

@@ -90,7 +90,7 @@ SAME = ("make check && make check", "make check; echo 'a && b'", "  make   check
 
 def test_an_allowed_command_lets_nothing_else_of_a_line_through(
     program: Program, model_server: ModelServer
-) -> None:
+) -> None:  # A28
     model_server.script(commands("make check", *WIDER, *SAME, "FOO=1 make check"))
     asked = converse(
         program, model_server, lambda item: "session" if item["shown"] == "make check" else "deny"
@@ -102,7 +102,7 @@ def test_an_allowed_command_lets_nothing_else_of_a_line_through(
 
 def test_a_saved_rule_holds_for_what_it_says_and_this_workspace_alone(
     program: Program, model_server: ModelServer, tmp_path: Path
-) -> None:
+) -> None:  # A30
     def decide(item: Mapping[str, Any]) -> str:
         return "rule" if item["shown"] == "make check" else "deny"
 
@@ -209,7 +209,7 @@ def ask(screen: Screen, *texts: str) -> str:
 
 def test_always_is_said_in_words_listed_and_taken_back_on_the_screen(
     program: Program, model_server: ModelServer
-) -> None:
+) -> None:  # A30
     model_server.script(commands("make check"))
     with start(program, model_server, "-a", "untrusted") as screen:
         screen.shows("ready")

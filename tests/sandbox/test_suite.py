@@ -77,7 +77,7 @@ def report(user: str, started: dict[str, "Future[dict[str, Any]]"]) -> dict[str,
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("attack", [*MEANT_FOR, *attacks.SYSCALLS])
-def test_blocked(user: str, attack: str, report: dict[str, Any]) -> None:
+def test_blocked(user: str, attack: str, report: dict[str, Any]) -> None:  # A26, and other ways out
     verdict = report["attacks"].get(attack)
     if verdict is None:
         pytest.skip("needs root")
@@ -89,7 +89,7 @@ def test_blocked(user: str, attack: str, report: dict[str, Any]) -> None:
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("job", [*(job.id for job in honest.ALL), honest.SERVER_THEN_CLIENT])
-def test_works(user: str, job: str, report: dict[str, Any]) -> None:
+def test_works(user: str, job: str, report: dict[str, Any]) -> None:  # A24, A25, A27, and other honest work
     said = report["honest"][job]
     if said.startswith("skip: "):
         pytest.skip(said)
