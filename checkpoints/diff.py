@@ -1,6 +1,5 @@
 """What differs between two states, for people: changed files with line counts, and unified text."""
 
-import difflib
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -232,6 +231,8 @@ def _parse_numstat(
 def _counted_here(
     store: Store, files: Mapping[bytes, Pair], paths: Sequence[bytes]
 ) -> dict[bytes, tuple[int, int]]:
+    import difflib
+
     counts = {}
     for path in paths:
         if _is_large(files[path]):
@@ -300,6 +301,8 @@ def _text_by_git(store: Store, older: State, newer: State, wanted: Mapping[bytes
 
 
 def _text_here(store: Store, wanted: Mapping[bytes, Pair]) -> str:
+    import difflib
+
     pieces = []
     for path, pair in sorted(wanted.items()):
         old, new = (_content(store, entry) for entry in pair)

@@ -24,7 +24,6 @@ HEAVY = {
     "prompt_toolkit",
     "mcp",
     "jsonschema",
-    "git",
     "httpx2",
 }
 
@@ -40,7 +39,6 @@ LATER = {
     "context.ledger",
     "ctypes",
     "difflib",
-    "git",
     "jsonschema",
     "keyring",
     "openai.resources",
