@@ -6,6 +6,7 @@ whole is set aside, and what can be read of it goes on in a new one (`checkpoint
 """
 
 import json
+import os
 import sqlite3
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
@@ -66,7 +67,8 @@ class SessionRecords:
         self.unreadable = 0  # records whose body is no JSON object; skipped by `read`
         self._connection = connection
         self._last = last
-        self._sizes = _sizes(path)
+        self._files = (str(path), f"{path}-wal") if path is not None else ()
+        self._sizes = _sizes(self._files)
         self._name = f"session store `{path}`" if path else "session store in memory"
 
     @classmethod
@@ -111,12 +113,12 @@ class SessionRecords:
         except (aiosqlite.Error, OSError, ValueError) as error:  # aiosqlite: ValueError once it is closed
             raise RecordsError(f"{self._name} cannot be written: {error}") from error
         self._last += len(records)
-        self._sizes = _sizes(self.path)
+        self._sizes = _sizes(self._files)
         return self._last
 
     def _check_place(self) -> None:
         """SQLite writes on into a file that somebody else removed or cut, and nothing of it is kept."""
-        found = _sizes(self.path)
+        found = _sizes(self._files)
         for name, (inode, size) in self._sizes.items():
             if name not in found or found[name][0] != inode or found[name][1] < size:
                 raise RecordsError(
@@ -143,12 +145,12 @@ class SessionRecords:
         await self._connection.close()
 
 
-def _sizes(path: Path | None) -> dict[Path, tuple[int, int]]:
-    """Inode and size of the store and its write-ahead log, which both only grow while it is open."""
+def _sizes(files: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Inode and size of a store and its write-ahead log, which both only grow while it is open."""
     found = {}
-    for name in (path, path.with_name(f"{path.name}-wal")) if path is not None else ():
+    for name in files:
         with suppress(FileNotFoundError):
-            status = name.stat()
+            status = os.stat(name)
             found[name] = (status.st_ino, status.st_size)
     return found
 
