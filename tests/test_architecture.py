@@ -29,6 +29,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.models.base",
         "agent_tui.errors",
         "agent_tui.safe_text",
+        "agent_tui.short_path",
         "context",
         "tools.types",
         "checkpoints.types",
@@ -45,6 +46,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
                 "agent_tui.engine.commands",
                 "agent_tui.engine.types",
                 "agent_tui.safe_text",
+                "agent_tui.short_path",
                 "agent_tui.told",
                 "agent_tui.handover",
                 "agent_tui.mention",
@@ -90,6 +92,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agent_tui.exporting": ("agent_tui.engine.types", "agent_tui.errors"),
     "agent_tui.external_editor": (),
     "agent_tui.history": (),
+    "agent_tui.short_path": (),
     "agent_tui.near": (),  # names that are like another one
     "agent_tui.scratch": (),
     "agent_tui.signals": (),

@@ -1,11 +1,11 @@
 """The words of an approval: what the sandbox will allow, what an answer would cover, what was denied."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from agent_tui.engine.events import ApprovalDecided
 from agent_tui.engine.judgement import Facts
 from agent_tui.engine.types import Decision
+from agent_tui.short_path import short_path
 from checkpoints.types import FileChange
 from sandbox.policy import Mode, Policy
 from tools.types import Assessment, Grant
@@ -19,12 +19,6 @@ _GRANT_WORDS = {
     Grant.NETWORK: "network on",
     Grant.NO_SANDBOX: "NO SANDBOX",
 }
-
-
-def short_path(path: str) -> str:
-    """`~/…` for what lies in the home directory."""
-    home = str(Path.home())
-    return "~" + path[len(home) :] if path == home or path.startswith(home + "/") else path
 
 
 def grant_words(grant: Grant, detail: str = "") -> str:

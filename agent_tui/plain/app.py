@@ -37,6 +37,7 @@ from agent_tui.engine.events import (
     QuestionAnswered,
     QuestionAsked,
     Refused,
+    RolledBack,
     SessionClosed,
     SessionStarted,
     TurnEnded,
@@ -48,14 +49,13 @@ from agent_tui.plain import questions, slash
 from agent_tui.plain.asking import Asking
 from agent_tui.plain.lines import MESSAGE, Interrupted, LineSource, StreamLines, TerminalLines, keys_kept
 from agent_tui.plain.menus import Menus
+from agent_tui.plain.progress import Progress
 from agent_tui.plain.questions import Question
 from agent_tui.plain.standing import Standing
-from agent_tui.plain.wording import Narrator, seconds
+from agent_tui.plain.wording import Narrator
 from agent_tui.safe_text import one_line, visible
 
 FORCE_WITHIN_S = 2.0
-PROGRESS_AT_S = (10.0, 30.0)
-PROGRESS_EVERY_S = 60.0
 
 
 class PlainApp:
@@ -157,6 +157,8 @@ class PlainApp:
             case ApprovalAsked() | QuestionAsked() | LostResultAsked():
                 self._open[questions.question_id(body)] = body
                 self._set_aside()
+            case RolledBack(messages=messages) if messages:
+                self._give_back("\n\n".join(messages))
             case ApprovalDecided(approval_id=answered) | QuestionAnswered(question_id=answered):
                 if self._open.pop(answered, None) is not None and answered == self._asked:
                     self._lines.set_aside()
@@ -187,12 +189,16 @@ class PlainApp:
                 self._pending.discard(pending)
                 known = self.standing.pending.get(pending)
                 self._menus.give_back(known.images if known is not None else ())
-                self._set_aside()
-                self._draft = f"{self._draft}\n{text}" if self._draft else text
+                self._give_back(text)
             case Refused(command_id=refused):
                 self._pending.discard(refused)
             case _:
                 pass
+
+    def _give_back(self, text: str) -> None:
+        """What was said is the next draft again, behind what is typed now."""
+        self._set_aside()
+        self._draft = f"{self._draft}\n{text}" if self._draft else text
 
     def _note_idle(self) -> None:
         """Idle: no turn runs and no message waits for one, or a question holds everything up."""
@@ -202,17 +208,10 @@ class PlainApp:
             self._idle.clear()
 
     async def _report_progress(self) -> None:
-        """Says that commands still run, after 10 s, 30 s, and then every minute of quiet."""
+        progress = Progress(self._narrator.calls, self.say)
         while True:
             await self._working.wait()
-            started, told = time.monotonic(), 0
-            while self._narrator.running() and not self._open:  # what is asked about does not run
-                due = PROGRESS_AT_S[told] if told < len(PROGRESS_AT_S) else PROGRESS_EVERY_S * (told - 1)
-                if time.monotonic() - started >= due:
-                    told += 1
-                    for line in self._narrator.running():
-                        self.say(f"Still running: {seconds(round(due))}, {line}.")
-                await asyncio.sleep(1)
+            progress.look(is_held=bool(self._open) or self.standing.waits_to_retry)
             await asyncio.sleep(1)
 
     # --- input ---------------------------------------------------------------------------------

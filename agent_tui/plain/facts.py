@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent_tui.engine.types import end_word
-from agent_tui.plain.wording import count
+from agent_tui.plain.words import count
 from agent_tui.safe_text import one_line, visible
+from agent_tui.short_path import short_path
 
 _PHASES = {
     "turn_start": "before your message {}",
@@ -130,7 +131,7 @@ def session(found: Mapping[str, Any], everywhere: bool) -> str:
     if found.get("forked_from"):
         facts.append(f"fork of {one_line(str(found['forked_from']), strict=True)}")
     if everywhere:
-        facts.append(f"in {one_line(str(found.get('workspace') or '?'), strict=True)}")
+        facts.append(f"in {one_line(short_path(str(found.get('workspace') or '?')), strict=True)}")
     ended = str(found.get("ended") or "")
     if found.get("damage"):
         facts.append("damaged")
@@ -147,7 +148,7 @@ def terminals(data: Any) -> list[str]:
     for found in data:
         tail = one_line(str(found.get("tail", "")).rstrip().rpartition("\n")[2])
         said = f" Last line: {tail}" if tail else ""
-        place = f" In {one_line(str(found['cwd']), strict=True)}." if found.get("cwd") else ""
+        place = f" In {one_line(short_path(str(found['cwd'])), strict=True)}." if found.get("cwd") else ""
         command = one_line(str(found["command"]), strict=True)
         lines.append(f"{one_line(str(found['id']))}, {_terminal_state(found)}: {command}.{place}{said}")
     return lines or ["No terminals. Commands that outlive their call appear here."]

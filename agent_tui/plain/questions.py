@@ -9,8 +9,9 @@ from agent_tui.engine.commands import Answer, CommandBody, Decide, Settle
 from agent_tui.engine.events import ApprovalAsked, LostResultAsked, QuestionAsked
 from agent_tui.engine.types import Decision
 from agent_tui.frozen import frozen
-from agent_tui.plain.wording import changes_text
+from agent_tui.plain.words import changes_text
 from agent_tui.safe_text import one_line, visible, warnings
+from agent_tui.short_path import short_path
 from tools.types import Grant
 
 PAGE_LINES = 40
@@ -65,7 +66,8 @@ def heading(question: Question, number: int, total: int) -> tuple[list[str], lis
             body = [f"Approval needed, {place}. {_kind(question)}:"]
             body += [f"  {line}" for line in visible(shown, strict=True).splitlines() or [""]]
             facts = [f"Beware: {said}." for said in warnings(shown)] + _as_parsed(question)
-            facts += [f"In: {one_line(question.cwd, strict=True)}", f"Why: {one_line(question.why)}."]
+            facts.append(f"In: {one_line(short_path(question.cwd), strict=True)}")
+            facts.append(f"Why: {one_line(question.why)}.")
             if question.assessment.reason.casefold() not in question.why.casefold():
                 facts.append(f"Because: {one_line(question.assessment.reason)}.")
             if question.first_attempt:
@@ -90,7 +92,7 @@ def _as_parsed(question: ApprovalAsked) -> list[str]:
 def _lost_facts(question: LostResultAsked) -> list[str]:
     started = time.strftime("%H:%M:%S", time.localtime(question.started_at))
     printed = visible(question.output).splitlines()
-    facts = [f"In: {one_line(question.cwd, strict=True)}"] if question.cwd else []
+    facts = [f"In: {one_line(short_path(question.cwd), strict=True)}"] if question.cwd else []
     facts.append(f"Started: {started}; {one_line(question.facts)}.")
     facts += ["Output, its last lines:", *(f"  {line}" for line in printed)] if printed else ["Output: none."]
     return facts + ([f"Changes: {changes_text(question.changes)}"] if question.changes else [])
@@ -115,7 +117,7 @@ def grants(question: ApprovalAsked) -> list[str]:
 def grant_words(grant: str) -> str:
     """A grant in words."""
     kind, _, detail = grant.partition(" ")
-    words = _GRANTS.get(kind, f"{kind} {{}}").format(one_line(detail, strict=True)).strip()
+    words = _GRANTS.get(kind, f"{kind} {{}}").format(one_line(short_path(detail), strict=True)).strip()
     return words or "nothing beyond the sandbox"
 
 

@@ -28,9 +28,10 @@ from agent_tui.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from agent_tui.engine.types import Config, TaskStatus
-from agent_tui.plain.wording import count, money
+from agent_tui.engine.types import Config, SandboxStatus, TaskStatus
+from agent_tui.plain.words import count, money, sandbox_words
 from agent_tui.safe_text import one_line
+from agent_tui.short_path import short_path
 from checkpoints.types import Health, Phase
 from tools.types import OutcomeStatus
 
@@ -162,7 +163,7 @@ class Standing:
         effort = status.effort or (self.config.model.effort if self.config.model else "")
         model = one_line(self.model, strict=True) or "none"
         return [
-            f"Directory: {one_line(self.workspace, strict=True)}{branch}.",
+            f"Directory: {one_line(short_path(self.workspace), strict=True)}{branch}.",
             f"Model: {model}{f', effort {effort}' if effort else ''}. Sandbox: {self._sandbox()}.",
             f"Approvals: {status.approval or self.config.approval}."
             + (f" Undo: {undo_words(status.undo)}." if status.undo else ""),
@@ -179,10 +180,8 @@ class Standing:
     def _sandbox(self) -> str:
         found = self._status.sandbox
         if found is None:
-            return f"{self.config.sandbox}, network {'on' if self.config.network else 'off'}"
-        if not found.available:
-            return f"not available, each command asks: {found.detail}"
-        return f"{found.mode}, network {'on' if found.network else 'off'}"
+            found = SandboxStatus(available=True, mode=self.config.sandbox, network=self.config.network)
+        return sandbox_words(found)
 
     def _window(self) -> list[str]:
         used, window = self._status.context_used, self._status.context_window

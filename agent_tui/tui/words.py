@@ -1,9 +1,7 @@
 """Numbers, times and paths in words, the same everywhere on the screen."""
 
-import os
-from pathlib import Path
-
 from agent_tui.attachment import facts_of
+from agent_tui.short_path import short_path
 from context.items import Image
 
 
@@ -57,8 +55,4 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else plural}"
 
 
-def home(path: Path | str) -> str:
-    """A path with the home directory as `~`."""
-    text = os.fspath(path)
-    base = os.path.expanduser("~")  # noqa: PTH111 - the environment's HOME, as the shell would write it
-    return "~" + text[len(base) :] if base != "/" and (text == base or text.startswith(base + "/")) else text
+home = short_path

@@ -37,6 +37,7 @@ from agent_tui.engine.events import (
     Inspected,
     QuestionAsked,
     RetryScheduled,
+    RolledBack,
     SessionClosed,
     SessionStarted,
     StatusChanged,
@@ -498,11 +499,22 @@ async def test_a_message_that_waits_is_taken_back_with_its_pictures(tmp_path: Pa
     assert Submit(text="again", images=(picture,)) in engine.sent
 
 
+async def test_what_was_said_after_a_point_is_the_next_draft_once_it_was_gone_back_to(tmp_path: Path) -> None:
+    answers = {Subject.ROLLBACK_PLAN: {"conflicts": [], "operations": []}, Subject.GRANTS: []}
+    back = RolledBack(checkpoint_id="7f3a/1", mode="conversation", files=None, messages=("one", "two"))
+    answered = answering(answers)
+    lines = FakeLines(["/rollback 7f3a/1 conversation", "1", "", "/quit"])
+    await run(
+        tmp_path, lines, lambda body: [*answered(body), *([back] if isinstance(body, Rollback) else [])]
+    )
+    assert "one\n\ntwo" in lines.drafts
+
+
 async def test_other_sessions_are_named_deleted_and_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = [InputAccepted(input_id="n1", kind=InputKind.PROMPT, text="mend it")]
-    told = [*said, InputDelivered(input_id="n1", item_id="i1", step=1)]
+    told: list[Body] = [*said, InputDelivered(input_id="n1", item_id="i1", step=1)]
     stored = [Event(seq=number, at=0.0, run_id="r1", body=body) for number, body in enumerate(told, 1)]
     answers = {Subject.SESSIONS: [], Subject.TRANSCRIPT: stored, Subject.MODELS: [], Subject.DIFF: "-a\n+b"}
     typed = ["/sessions rename ab12 a good name", "/sessions rm ab12", "no", "/sessions rm ab12", "yes"]

@@ -3,8 +3,11 @@ from dataclasses import replace
 import pytest
 
 from agent_tui.engine.events import (
+    ApprovalDecided,
     Body,
+    CallChanged,
     CallEnded,
+    CallOutput,
     CallProposed,
     CallStarted,
     InputAccepted,
@@ -14,10 +17,14 @@ from agent_tui.engine.events import (
     RolledBack,
     TurnEnded,
 )
-from agent_tui.engine.types import EndReason, InputKind
+from agent_tui.engine.types import CallState, Decision, EndReason, InputKind, SandboxStatus
+from agent_tui.plain.calls import Calls
+from agent_tui.plain.progress import Progress
 from agent_tui.plain.wording import Narrator
+from agent_tui.plain.words import sandbox_words
 from checkpoints.types import Author, FileChange, RollbackResult
 from context.items import Usage
+from sandbox.policy import Mode
 from tools.types import Outcome, OutcomeStatus
 
 
@@ -148,6 +155,7 @@ def test_a_failure_that_repeats_is_said_once() -> None:
     retries = [RetryScheduled(attempt=n, attempts=4, delay_s=2.0, error="busy") for n in (2, 3)]
     assert told(*retries) == [
         "Provider: busy; retry 2 of 4 in 2.0 seconds.",
+        "An empty line tries now.",
         "Retry 3 of 4 in 2.0 seconds.",
     ]
 
@@ -157,7 +165,90 @@ def test_a_steer_is_taken_after_what_runs() -> None:
     started = CallStarted(
         call_id="c1", attempt=1, arguments_sha256="", cwd="/w", sandbox="", spool="", boot_id=""
     )
-    assert told(steer, started, steer) == [
+    assert told(steer, proposed("exec_command", "make"), started, steer) == [
         "Steer: taken after this answer.",
+        "Running: make",
         "Steer: taken after this call.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tool", "shown", "data", "said"),
+    [
+        ("read_file", "a.py", {"lines": 42}, "Read: a.py, 42 lines."),
+        ("list_files", "src", {"entries": 2}, "Listed: src, 2 entries."),
+        (
+            "search_files",
+            '"x(" in .',
+            {"matches": 9, "files": 4},
+            'Searched: "x(" in ., 9 matches in 4 files.',
+        ),
+    ],
+)
+def test_a_read_says_how_much_it_found(tool: str, shown: str, data: dict[str, int], said: str) -> None:
+    outcome = Outcome(status=OutcomeStatus.SUCCEEDED, text="", data=data)
+    assert told(proposed(tool, shown), call_ended(tool, outcome)) == [said]
+
+
+def test_a_denial_says_what_the_model_was_told() -> None:
+    denied = ApprovalDecided(
+        approval_id="a1", call_id="c1", decision=Decision.DENY, by="person", feedback="bump it first"
+    )
+    outcome = Outcome(status=OutcomeStatus.DENIED, text="")
+    assert told(proposed("exec_command", "make publish"), denied, call_ended("exec_command", outcome)) == [
+        "Denied: make publish. The model was told: bump it first"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "words"),
+    [
+        (SandboxStatus(available=True, mode=Mode.WORKSPACE_WRITE, network=False), "workspace, network off"),
+        (
+            SandboxStatus(available=True, mode=Mode.WORKSPACE_WRITE, network=True, extra_roots=2),
+            "workspace and 2 more, network on",
+        ),
+        (SandboxStatus(available=True, mode=Mode.OFF, network=False), "OFF, commands run as you"),
+        (
+            SandboxStatus(available=False, mode=Mode.READ_ONLY, network=False, detail="no bwrap"),
+            "not available, each command asks: no bwrap",
+        ),
+    ],
+)
+def test_what_commands_may_touch_is_said(sandbox: SandboxStatus, words: str) -> None:
+    assert sandbox_words(sandbox) == words
+
+
+def test_what_still_goes_on_is_said_at_ten_and_thirty_seconds_and_then_each_minute(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, said = 0.0, list[str]()
+    monkeypatch.setattr("agent_tui.plain.progress.time.monotonic", lambda: now)
+    calls = Calls()
+    progress = Progress(calls, lambda line: said.append(f"{now:g}: {line}"))
+
+    def pass_time(until: int, *, is_held: bool = False) -> None:
+        nonlocal now
+        while now < until:
+            now += 1
+            progress.look(is_held=is_held)
+
+    pass_time(35)
+    calls.lines(proposed("exec_command", "npm ci"))
+    calls.lines(CallChanged(call_id="c1", state=CallState.VALIDATED, detail="for the first checkpoint"))
+    pass_time(50)
+    calls.lines(
+        CallStarted(call_id="c1", attempt=1, arguments_sha256="", cwd="", sandbox="", spool="", boot_id="")
+    )
+    calls.lines(CallOutput(call_id="c1", text="one\ntwo\n"))
+    calls.lines(InputAwaited(call_id="c1", waits=True))
+    pass_time(200)
+    pass_time(300, is_held=True)
+    assert said == [
+        "31: Still waiting: 30 seconds, for the model.",
+        "46: Still waiting: 10 seconds, npm ci, for the first checkpoint.",
+        "61: Still running: 10 seconds, npm ci, 2 lines so far, waiting for input.",
+        "81: Still running: 30 seconds, npm ci, 2 lines so far, waiting for input.",
+        "111: Still running: 1 minute 0 seconds, npm ci, 2 lines so far, waiting for input.",
+        "171: Still running: 2 minutes 0 seconds, npm ci, 2 lines so far, waiting for input.",
     ]

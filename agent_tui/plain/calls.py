@@ -1,0 +1,192 @@
+"""The calls of line mode: what is said of each, from the proposal to its end."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agent_tui.engine.events import (
+    ApprovalDecided,
+    Body,
+    CallChanged,
+    CallEnded,
+    CallOutput,
+    CallProposed,
+    CallStarted,
+    InputAwaited,
+)
+from agent_tui.plain.words import changes_text, count, seconds
+from agent_tui.safe_text import one_line, visible
+from tools.types import Outcome, OutcomeStatus
+
+LAST_LINES = 5
+_VERBS = {
+    "exec_command": "Ran",
+    "write_stdin": "Wrote",
+    "apply_patch": "Patched",
+    "read_file": "Read",
+    "list_files": "Listed",
+    "search_files": "Searched",
+    "view_image": "Viewed",
+    "update_plan": "Planned",
+    "request_user_input": "Asked",
+}
+_OUTCOMES = {
+    OutcomeStatus.FAILED: "Failed",
+    OutcomeStatus.TIMED_OUT: "Timed out",
+    OutcomeStatus.INTERRUPTED: "Interrupted",
+    OutcomeStatus.DENIED: "Denied",
+    OutcomeStatus.INVALID: "Invalid",
+    OutcomeStatus.SKIPPED: "Skipped",
+    OutcomeStatus.OUTCOME_UNKNOWN: "Unknown",
+    OutcomeStatus.YIELDED: "Terminal",
+}
+_NOW = "An empty line tries now."
+_NOT_RUN = (OutcomeStatus.DENIED, OutcomeStatus.SKIPPED, OutcomeStatus.INVALID)
+_NOT_RUN = (OutcomeStatus.DENIED, OutcomeStatus.SKIPPED, OutcomeStatus.INVALID)
+
+
+@dataclass(slots=True)
+class _Call:
+    """One that has no outcome yet."""
+
+    tool: str
+    shown: str
+    waits_for: str = ""
+    has_started: bool = False
+    output_lines: int = 0
+    awaits_input: bool = False
+    told: str = ""  # what the model is told with a denial
+
+
+class Calls:
+    """Those without an outcome."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, _Call] = {}
+
+    @property
+    def started(self) -> int:
+        """How many run."""
+        return sum(call.has_started for call in self._calls.values())
+
+    def clear(self) -> None:
+        """The turn is over."""
+        self._calls.clear()
+
+    def under_way(self) -> Mapping[str, tuple[str, str]]:
+        """Commands that still run, and what has to wait: call → `running` or `waiting`, and the rest of a
+        sentence."""
+        found = {}
+        for name, call in self._calls.items():
+            shown = one_line(call.shown, strict=True)
+            if call.has_started and call.tool == "exec_command":
+                asks = ", waiting for input" if call.awaits_input else ""
+                found[name] = ("running", f"{shown}, {count(call.output_lines, 'line')} so far{asks}")
+            elif call.waits_for and not call.has_started:
+                found[name] = ("waiting", f"{shown}, {one_line(call.waits_for)}")
+        return found
+
+    def lines(self, body: Body) -> list[str]:
+        """What to print for an event."""
+        if isinstance(body, CallProposed):
+            self._calls[body.call_id] = _Call(body.tool, body.shown or body.tool)
+            return []
+        if isinstance(body, CallEnded):
+            return _ended(body, self._calls.pop(body.call_id, _Call(body.tool, body.tool)))
+        if isinstance(body, InputAwaited) and body.terminal:  # what it prints shows that it goes on
+            return [_answers(body.terminal)] if body.waits else []
+        known = self._calls.get(getattr(body, "call_id", ""))
+        return [] if known is None else _goes_on(body, known)
+
+
+def _goes_on(body: Body, call: _Call) -> list[str]:
+    match body:
+        case CallChanged():
+            call.waits_for = body.detail
+        case CallStarted():
+            call.has_started = True
+            return [f"Running: {visible(call.shown, strict=True)}"] if call.tool == "exec_command" else []
+        case CallOutput():
+            call.output_lines += body.text.count("\n")
+        case InputAwaited():
+            call.awaits_input = body.waits
+            return [f"Waiting for input: {one_line(call.shown, strict=True)}"] if body.waits else []
+        case ApprovalDecided(edited=edited) if edited and call.tool == "exec_command":
+            asked, call.shown = call.shown, edited_command(edited)
+            return [f"Edited by you. The model asked for: {one_line(asked, strict=True)}"]
+        case ApprovalDecided():
+            call.told = body.feedback
+        case _:
+            pass
+    return []
+
+
+def _ended(body: CallEnded, call: _Call) -> list[str]:
+    if body.tool == "update_plan" and body.outcome.status is OutcomeStatus.SUCCEEDED:
+        return []  # the plan itself was said
+    if body.outcome.status is OutcomeStatus.INVALID:
+        return [f"Invalid: {one_line(body.tool, strict=True)}, {one_line(body.outcome.text.strip())}"]
+    lines = [_headline(body, visible(call.shown, strict=True))]
+    if call.told:
+        lines[0] += f" The model was told: {one_line(call.told)}"
+    if call.awaits_input and body.outcome.terminal:
+        lines.append(_answers(body.outcome.terminal))
+    if body.outcome.status in (OutcomeStatus.FAILED, OutcomeStatus.TIMED_OUT):
+        tail = visible(body.outcome.text).rstrip().splitlines()[-LAST_LINES:]
+        lines[0] += " Last lines:"
+        lines += [f"  {line}" for line in tail]
+    if body.changes and body.tool != "apply_patch":
+        lines.append(f"Changed: {changes_text(body.changes)}")
+    if body.external:
+        lines.append(f"External, meanwhile: {changes_text(body.external)} Not by this call.")
+    if body.outcome.denial:
+        lines.append(f"Sandbox: {one_line(body.outcome.denial, strict=True)}")
+    return lines + [f"Not covered by undo: {one_line(path, strict=True)}" for path in body.uncovered]
+
+
+def _answers(terminal: str) -> str:
+    return f"Terminal {terminal}: waiting for input. /type {terminal} TEXT answers it."
+
+
+def edited_command(edited: str) -> str:
+    """The command of edited arguments, which may be the command itself."""
+    try:
+        data = json.loads(edited)
+    except (ValueError, RecursionError):
+        return edited
+    return str(data["cmd"]) if isinstance(data, dict) and "cmd" in data else edited
+
+
+def _headline(body: CallEnded, target: str) -> str:
+    outcome = body.outcome
+    if body.tool == "apply_patch" and outcome.status is OutcomeStatus.SUCCEEDED:
+        files = f"{count(len(body.changes), 'file')}. {changes_text(body.changes)}"
+        return f"Patched: {files} Type /diff to read it."
+    word = _OUTCOMES.get(outcome.status) or _VERBS.get(body.tool, "Called")
+    if outcome.status is OutcomeStatus.SUCCEEDED and outcome.exit_code not in (None, 0):
+        word = "Failed"
+    facts = [target, *_found(outcome), *_ending(outcome)]
+    if body.tool in ("exec_command", "write_stdin") and outcome.status not in _NOT_RUN:
+        facts.append(seconds(body.duration_s))
+    sentence = f"{word}: {', '.join(facts)}"
+    return sentence if sentence.endswith(("?", "!", ".")) else sentence + "."
+
+
+def _found(outcome: Outcome) -> list[str]:
+    """How much a read or a search came to."""
+    data = outcome.data if outcome.status is OutcomeStatus.SUCCEEDED else {}
+    if isinstance(data.get("matches"), int):
+        matches = count(data["matches"], "match").replace("matchs", "matches")
+        return [f"{matches} in {count(int(data.get('files') or 0), 'file')}"]
+    for key, noun in (("lines", "line"), ("entries", "entry")):
+        if isinstance(data.get(key), int):
+            return [count(data[key], noun).replace("entrys", "entries")]
+    return []
+
+
+def _ending(outcome: Outcome) -> list[str]:
+    if outcome.signal:
+        return [f"signal {outcome.signal}"]
+    if outcome.exit_code is not None:
+        return [f"exit code {outcome.exit_code}"]
+    return [f"lives on as {outcome.terminal}"] if outcome.status is OutcomeStatus.YIELDED else []

@@ -1,0 +1,60 @@
+"""Numbers, amounts, changed files and what guards the machine, in the words of line mode."""
+
+from collections.abc import Iterable
+
+from agent_tui.engine.types import SandboxStatus
+from agent_tui.safe_text import one_line
+from checkpoints.types import FileChange
+from sandbox.policy import Mode
+
+_KINDS = {"A": "Added", "M": "Modified", "D": "Deleted", "R": "Renamed", "X": "Changed the mode of"}
+
+
+def seconds(value: float) -> str:
+    """A duration in words."""
+    if value < 60:
+        whole = round(value)
+        text = f"{value:.1f}" if value < 9.95 else str(whole)
+        return f"{text} second" + ("" if text in ("1", "1.0") else "s")
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes} minute{'s' if minutes != 1 else ''} {rest} seconds"
+
+
+def money(usd: float) -> str:
+    """An amount in words; cents below one dollar."""
+    return f"{usd * 100:.0f} cents" if usd < 1 else f"{usd:.2f} dollars"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def sandbox_words(sandbox: SandboxStatus) -> str:
+    """What commands may touch."""
+    if sandbox.mode is Mode.OFF:
+        return "OFF, commands run as you"
+    if not sandbox.available:
+        return f"not available, each command asks: {one_line(sandbox.detail)}"
+    name = "workspace" if sandbox.mode is Mode.WORKSPACE_WRITE else sandbox.mode.value
+    more = f" and {sandbox.extra_roots} more" if sandbox.extra_roots else ""
+    return f"{name}{more}, network {'on' if sandbox.network else 'off'}"
+
+
+def changes_text(changes: Iterable[FileChange]) -> str:
+    """A sentence for each changed file."""
+    return " ".join(_change(change) for change in changes)
+
+
+def _change(change: FileChange) -> str:
+    name = one_line(change.path, strict=True)
+    if change.kind == "R" and change.old_path:
+        return f"Renamed {one_line(change.old_path, strict=True)} to {name}."
+    parts = [f"{_KINDS[change.kind]} {name}"]
+    if change.added and change.kind == "A":
+        parts.append(count(change.added, "line"))
+    elif change.added or change.removed:
+        parts.append(f"{count(change.added or 0, 'line')} added, {change.removed or 0:,} removed")
+    if change.detail:
+        parts.append(change.detail)
+    return ", ".join(parts) + "."
