@@ -11,12 +11,13 @@ from context.items import Image
 
 @frozen
 class Cut:
-    """Hide what came after a block (None: everything); `redo` shows the last hidden part again. The record
-    learns how many items that are."""
+    """Hide what came after a block (None: everything); `back` hides an earlier rollback and all behind it,
+    and shows what that hid; `redo` takes the last cut back. The record learns how many items that are."""
 
     record: RolledBack
     after: Block | None = None
     redo: bool = False
+    back: RolledBack | None = None
 
 
 def record_of(body: RolledBackEvent, *, before: str, back_to: float, returned: int) -> RolledBack:
@@ -42,12 +43,18 @@ def apply(blocks: Sequence[Block], cut: Cut) -> list[Block]:
     """The blocks after a rollback or redo."""
     if cut.redo:
         return _restored(blocks, cut.record)
-    hidden = behind(blocks, cut.after)
+    hidden = _hidden(blocks, cut)
     cut.record.items = len(hidden)
     if not hidden:
         return list(blocks)
+    before = list(blocks[: len(blocks) - len(hidden)])
+    brought = before[-1] if cut.back is not None and before else None
     text = f"{words.count(len(hidden), 'item')} hidden by rollback · Ctrl+T shows them"
-    return [*blocks[: -len(hidden)], Muted(text=text, hidden=hidden)]
+    line = Muted(text=text, hidden=hidden)
+    if isinstance(brought, Muted):
+        before[-1:] = brought.hidden
+        line.in_place_of = brought
+    return [*before, line]
 
 
 def behind(blocks: Sequence[Block], before: Block | None) -> list[Block]:
@@ -58,10 +65,19 @@ def behind(blocks: Sequence[Block], before: Block | None) -> list[Block]:
     return list(blocks[len(blocks) - count :])
 
 
+def since(blocks: Sequence[Block], record: RolledBack) -> list[Block]:
+    """A rollback and what came after it; nothing where it is not among the blocks."""
+    return [record, *behind(blocks, record)] if record in blocks else []
+
+
 def pictures(blocks: Sequence[Block], cut: Cut) -> list[Image]:
     """Pictures of the messages that a rollback hides: they go with the text that is back in the editor."""
-    hidden = [] if cut.redo else behind(blocks, cut.after)
+    hidden = [] if cut.redo else _hidden(blocks, cut)
     return [image for each in hidden if isinstance(each, UserMessage) for image in each.images]
+
+
+def _hidden(blocks: Sequence[Block], cut: Cut) -> list[Block]:
+    return behind(blocks, cut.after) if cut.back is None else since(blocks, cut.back)
 
 
 def _restored(blocks: Sequence[Block], record: RolledBack) -> list[Block]:
@@ -69,7 +85,10 @@ def _restored(blocks: Sequence[Block], record: RolledBack) -> list[Block]:
         block = blocks[at]
         if isinstance(block, Muted) and block.hidden:
             record.items = len(block.hidden)
-            return [*blocks[:at], *block.hidden, *blocks[at + 1 :]]
+            before, brought = list(blocks[:at]), block.in_place_of
+            if brought is not None:
+                before[len(before) - len(brought.hidden) :] = [brought]
+            return [*before, *block.hidden, *blocks[at + 1 :]]
     return list(blocks)
 
 

@@ -41,6 +41,7 @@ class Feed:
         self._before_step: blocks.Block | None = None
         self._named: dict[str, str] = {}  # checkpoint → what it is before, in words
         self._kinds: dict[str, Pending] = {}
+        self.rollbacks: dict[str, blocks.RolledBack] = {}  # checkpoint it began with → its record
         self._back_from_rollback = 0  # messages that waited, and a rollback gave back
         self._cut = False  # a call of this turn was stopped midway
         self._at = 0.0  # of the event being applied
@@ -79,11 +80,14 @@ class Feed:
         self.calls.take_over(earlier.calls)
         self._places = earlier._places | self._places
         self._named = earlier._named | self._named
+        self.rollbacks = earlier.rollbacks | self.rollbacks
 
     def blocks_after(self, checkpoint_id: str, shown: Sequence[blocks.Block]) -> list[blocks.Block] | None:
         """The blocks that came after a checkpoint; None where that is not known."""
         if checkpoint_id.partition("/")[0] != self.state.session_id:
             return []  # a checkpoint of another session, of which nothing is shown here
+        if checkpoint_id in self.rollbacks:
+            return cutting.since(shown, self.rollbacks[checkpoint_id])
         if checkpoint_id not in self._places:
             return None
         return cutting.behind(shown, self._places[checkpoint_id])
@@ -421,8 +425,12 @@ class Feed:
         self.state.rolled_back_at, self.state.going_back = self._at, None
         if body.redo_of:
             self.cuts.append(Cut(record=record, redo=True))
+        elif body.mode != "files" and body.checkpoint_id in self.rollbacks:
+            self.cuts.append(Cut(record=record, back=self.rollbacks[body.checkpoint_id]))
         elif body.mode != "files" and body.checkpoint_id in self._places:
             self.cuts.append(Cut(record=record, after=self._places[body.checkpoint_id]))
+        if record.undo:
+            self.rollbacks[record.undo] = record
         self.add(record)
         self.state.returned[:0] = body.messages  # before those that were still waiting
         self._back_from_rollback = 0

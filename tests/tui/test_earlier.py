@@ -7,6 +7,7 @@ from agent_tui.tui.earlier import rebuild
 from agent_tui.tui.feed import Feed
 from agent_tui.tui.state import State
 from agent_tui.tui.transcript import blocks
+from checkpoints.types import Cause, Checkpoint, Phase, RollbackResult
 from tests.tui import scenes
 from tools.types import OutcomeStatus
 
@@ -89,3 +90,26 @@ def test_what_a_rollback_gave_back_is_there_again_until_something_is_said() -> N
         live = Feed(State())
         live.take_over(earlier)
         assert live.state.returned == back
+
+
+def test_a_rollback_to_where_another_began_shows_what_that_hid() -> None:
+    def back(target: str, undo: str, redo_of: str = "") -> events.RolledBack:
+        files = RollbackResult(target=target, undo=undo, changed=(), kept=())
+        return events.RolledBack(checkpoint_id=target, mode="both", files=files, redo_of=redo_of)
+
+    def kinds(*bodies: events.Body) -> list[str]:
+        started = events.SessionStarted(session_id="s", workspace="/w", model="fake/m")
+        story = stored(started, *bodies)
+        found, _ = asyncio.run(rebuild(story, len(story) + 1))
+        return [type(block).__name__ for block in found]
+
+    cause = Cause(phase=Phase.TURN_START, session="s")
+    point = Checkpoint(id="s/1", session="s", seq=1, created_at=0.0, cause=cause, tree="t")
+    first = [*scenes.message("first"), events.CheckpointTaken(checkpoint=point), *scenes.end()]
+    went = [*first, back("s/1", "s/2"), *scenes.message("then", number=2, step=2)]
+    assert kinds(*went) == ["Muted", "RolledBack", "UserMessage"]
+    again = [*went, back("s/2", "s/4")]
+    assert kinds(*again) == ["UserMessage", "TurnEnd", "Muted", "RolledBack"]
+    assert kinds(*again, back("s/4", "s/6", redo_of="s/2")) == [
+        "Muted", "RolledBack", "UserMessage", "RolledBack", "RolledBack",
+    ]  # fmt: skip

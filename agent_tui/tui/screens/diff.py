@@ -57,7 +57,7 @@ class DiffView(View):
 
     @property
     def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
-        return "1 turn · 2 session · 3 checkpoint · u take this file back · y copy · Esc close"
+        return "1 turn · 2 session · 3 since · u take this file back · y copy · Esc close"
 
     def title_words(self) -> tuple[str, str]:
         files = self._files or []

@@ -142,6 +142,7 @@ class PreviewView(View):
             facts = ["what came after this point is hidden"]
         else:
             facts = [f"{words.count(len(hidden), 'item')} hidden"]
+        facts += ["what that rollback hid comes back"] if target in self.agent.feed.rollbacks else []
         count = returning(self.agent.session, hidden or ())
         facts += [f"{words.count(count, 'message')} back to the editor"] if count else []
         verb = "ends" if self._grants == 1 else "end"

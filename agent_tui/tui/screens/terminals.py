@@ -71,7 +71,7 @@ class TerminalsView(ListView[Entry]):
         state, until = str(item.get("state", "")), float(item.get("ended_at") or 0)
         until = until or (self.agent.clock.wall() if state == "live" else 0)  # of a lost one nobody knows
         passed = words.clock(until - float(item.get("started_at") or 0)) if until else ""
-        lead = f"{look.glyphs.terminal} {item.get('id', '')!s:<3} {state:<6} {passed:>6}   "
+        lead = f"{look.glyphs.terminal} {item.get('id', '')!s:<3} {state:<6} {passed:>5}   "
         left = clip(
             [Span(lead), *untrusted(one_line(str(item.get("command", ""))), strict=True)], look.width * 2 // 3
         )

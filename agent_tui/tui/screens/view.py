@@ -12,6 +12,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
+from agent_tui.safe_text import one_line
 from agent_tui.tui import paint
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript.lines import Line, Span, clip, plain, ruled, untrusted
@@ -351,6 +352,13 @@ class View(Screen[None]):
             line.text = ""
         elif event.is_printable and event.character:
             line.text += event.character
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Into the line that is being written, if there is one; it is no key of the view."""
+        event.stop()
+        for character in one_line(event.text).strip():
+            if self._line is not None or self._finding is not None:
+                self._take(events.Key(character, character))
 
     # --- find ----------------------------------------------------------------------------------
 

@@ -215,3 +215,4 @@ class Muted(Block):
 
     text: str
     hidden: list[Block] = field(default_factory=list)
+    in_place_of: "Muted | None" = None  # the line of a rollback that was taken back by this one
