@@ -320,7 +320,7 @@ VIEWS = {
         play=scenes.finished,
         keys=[b"/diff\r", b"3", b"\x1b[200~7f3a/14\n\x1b[201~", b"\r"],
         check=shows("diff · since 7f3a/14"),
-    ),  # fmt: skip
+    ),
     "s in a narrow diff says from where on": Case(
         play=scenes.finished, keys=[b"/diff\r", b"s", b"s"], check=shows("side by side from 120 columns on")
     ),
