@@ -350,7 +350,11 @@ class FakeGate:
     def restore(self, asked: ApprovalAsked, decided: ApprovalDecided) -> None: ...
 
     def setting(self, key: str, value: str) -> Callable[[], None]:
-        return lambda: None
+        def enforce() -> None:
+            if key == "sandbox":
+                self._policy = replace(self._policy, mode=Mode(value))
+
+        return enforce
 
     def grants(self) -> Sequence[Mapping[str, Any]]:
         return ()

@@ -13,14 +13,17 @@ from agent_tui.engine.commands import (
     Decide,
     Interrupt,
     Pause,
+    Set,
     Submit,
 )
 from agent_tui.engine.events import (
     ApprovalAsked,
+    CallStarted,
     InputAccepted,
     InputDelivered,
     InputReturned,
     QuestionAsked,
+    SettingChanged,
     TurnEnded,
     TurnStarted,
 )
@@ -41,6 +44,12 @@ TOOLS = (
     "update_plan",
     "nothing",
 )
+
+SANDBOXES = {
+    "workspace-write": "workspace, net off",
+    "read-only": "read-only, net off",
+    "off": "no sandbox",
+}
 
 
 def random_step(rng: random.Random) -> Step:
@@ -80,6 +89,7 @@ def random_command(rng: random.Random) -> CommandBody:
             Interrupt(),
             Pause(),
             Continue(),
+            Set(key="sandbox", value=rng.choice(list(SANDBOXES))),
         )
     )
 
@@ -150,6 +160,12 @@ def check(run: Engine) -> None:
         in_run = event.body.run_id if isinstance(event.body, TurnStarted) else in_run
         assert not in_run or event.run_id == in_run, event
         in_run = "" if isinstance(event.body, TurnEnded) else in_run
+    sandbox = "workspace-write"
+    for event in durable:
+        if isinstance(event.body, SettingChanged) and event.body.key == "sandbox":
+            sandbox = event.body.value
+        elif isinstance(event.body, CallStarted):
+            assert event.body.sandbox == SANDBOXES[sandbox], event
     reading = read_log(run.session.fold.log)
     assert reading.incomplete == () and reading.orphans == ()
     assert run.session.fold.owed == {}
