@@ -121,6 +121,13 @@ class Program:
         return path
 
 
+def local_servers(**at: str) -> str:
+    """Settings in which the servers of this machine are at addresses of the test, or nowhere: what else may
+    run at their usual ports is asked nothing."""
+    places = dict.fromkeys(("ollama", "lmstudio", "llamacpp", "vllm"), "http://127.0.0.1:9/v1") | at
+    return "".join(f'[providers.{name}]\nbase_url = "{url}"\n' for name, url in places.items())
+
+
 def model_flags(dialect: str, base_url: str) -> Sequence[str]:
     """Flags that choose the scripted server in a dialect."""
     name = {"chat": "compatible/scripted", "responses": "openai/scripted", "messages": "anthropic/scripted"}

@@ -7,14 +7,21 @@ import pytest
 
 from tests.cli.terminal import Terminal
 from tests.model_server.fixture import ModelServer
-from tests.program import Program
+from tests.program import Program, local_servers
 
 SHEET_KEYS = "1–5 or ↑ ↓ and Enter"  # shown once it takes keys
 
 
+def fresh(root: Path, **extra: str) -> Program:
+    """Of a person who has no model, on a machine without a server of models."""
+    program = Program.at(root, **extra)
+    program.config(local_servers())
+    return program
+
+
 @pytest.fixture
 def program(tmp_path: Path) -> Program:
-    program = Program.at(tmp_path, TERM="dumb")
+    program = fresh(tmp_path, TERM="dumb")
     (program.workspace / "AGENTS.md").write_text("be kind\n")
     (program.workspace / ".agent-tui").mkdir()
     (program.workspace / ".agent-tui" / "config.toml").write_text('verify = "make"\nsandbox = "off"\n')
@@ -71,7 +78,7 @@ def test_quitting_keeps_no_answer(program: Program) -> None:
 
 
 def test_files_cannot_write_to_the_screen_by_their_names(tmp_path: Path) -> None:
-    program = Program.at(tmp_path, TERM="dumb")
+    program = fresh(tmp_path, TERM="dumb")
     (program.workspace / "AGENTS.md").write_text("\x1b[2Jgone\n")
     with Terminal(program) as terminal:
         terminal.expect("n, t, v, q>")
@@ -81,7 +88,7 @@ def test_files_cannot_write_to_the_screen_by_their_names(tmp_path: Path) -> None
 
 
 def test_keys_and_servers_that_were_found_are_offered(tmp_path: Path) -> None:
-    program = Program.at(tmp_path, TERM="dumb")
+    program = fresh(tmp_path, TERM="dumb")
     with Terminal(program, OPENAI_API_KEY="sk-secret") as terminal:
         terminal.expect("Choose a model. Found:")
         terminal.expect("openai/")
@@ -93,7 +100,7 @@ def test_keys_and_servers_that_were_found_are_offered(tmp_path: Path) -> None:
 
 
 def test_a_model_can_be_named_and_the_demo_runs_on_a_copy(tmp_path: Path) -> None:
-    program = Program.at(tmp_path, TERM="dumb")
+    program = fresh(tmp_path, TERM="dumb")
     with Terminal(program) as terminal:
         terminal.expect("5> ")
         terminal.type("4\n")
@@ -109,7 +116,7 @@ def test_a_model_can_be_named_and_the_demo_runs_on_a_copy(tmp_path: Path) -> Non
 
 
 def test_a_slip_in_a_key_is_told_and_asked_again(tmp_path: Path) -> None:
-    program = Program.at(tmp_path, TERM="dumb")
+    program = fresh(tmp_path, TERM="dumb")
     with Terminal(program) as terminal:
         terminal.expect("5> ")
         terminal.type("1\n")
@@ -134,7 +141,7 @@ def test_a_slip_in_a_key_is_told_and_asked_again(tmp_path: Path) -> None:
 
 
 def test_a_slip_in_an_address_is_told_and_asked_again(tmp_path: Path, model_server: ModelServer) -> None:
-    program = Program.at(tmp_path, TERM="dumb")
+    program = fresh(tmp_path, TERM="dumb")
     model_server.script([], models=["coder"])
     with Terminal(program) as terminal:
         terminal.expect("5> ")
@@ -180,7 +187,7 @@ def test_without_a_sandbox_it_is_asked_once_what_to_do(tmp_path: Path) -> None:
 
 
 def test_the_questions_are_sheets_on_a_screen(tmp_path: Path) -> None:
-    program = Program.at(tmp_path)
+    program = fresh(tmp_path)
     with Terminal(program) as terminal:
         terminal.type("5")  # typed before it can be read
         terminal.expect("No model is set up.")
@@ -191,7 +198,7 @@ def test_the_questions_are_sheets_on_a_screen(tmp_path: Path) -> None:
 
 
 def test_from_a_sheet_one_goes_to_typing_and_back(tmp_path: Path) -> None:
-    with Terminal(Program.at(tmp_path)) as terminal:
+    with Terminal(fresh(tmp_path)) as terminal:
         terminal.expect(SHEET_KEYS)
         terminal.type("2")
         terminal.expect("PROVIDER/MODEL> ")

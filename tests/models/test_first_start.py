@@ -6,17 +6,16 @@ import pytest
 
 from tests.e2e.screen import Screen
 from tests.model_server.fixture import ModelServer
-from tests.program import Program
+from tests.program import Program, local_servers
 
-CLOSED = "http://127.0.0.1:9/v1"
+SHEET_KEYS = "Enter use once"  # shown once it takes keys
 
 
 @pytest.fixture
 def program(tmp_path: Path, model_server: ModelServer) -> Program:
-    """The usual ports of local servers stand for those of the test; one of them answers."""
+    """One of the local servers answers."""
     program = Program.at(tmp_path)
-    places = {"ollama": CLOSED, "lmstudio": CLOSED, "llamacpp": model_server.base_url(), "vllm": CLOSED}
-    program.config("".join(f'[providers.{name}]\nbase_url = "{url}"\n' for name, url in places.items()))
+    program.config(local_servers(llamacpp=model_server.base_url()))
     return program
 
 
@@ -25,7 +24,7 @@ def test_a_model_of_a_local_server_is_offered_and_answers(
 ) -> None:
     model_server.script([{"text": "local indeed"}], models=["tiny-1", "tiny-2"])
     with Screen(program) as screen:
-        shown = screen.shows("llamacpp/tiny-1", "llamacpp/tiny-2")
+        shown = screen.shows("llamacpp/tiny-1", "llamacpp/tiny-2", SHEET_KEYS)
         assert "ollama/" not in shown and "vllm/" not in shown
         screen.type("2")
         screen.shows("ready", "llamacpp/tiny-2")
