@@ -142,6 +142,16 @@ class Outcome:
     denied_grant: Grant = Grant.NONE  # the smallest grant that would have let it work
     denied_detail: str = ""
 
+    @property
+    def output(self) -> str | None:
+        """What a command printed: the text without its headline and notes; None where none ran."""
+        notes = self.data.get("notes")
+        if not isinstance(notes, list):
+            return None
+        head = 1 + len(notes)
+        parts = self.text.split("\n", head)
+        return parts[head] if len(parts) > head else ""
+
 
 @frozen
 class Spawned:

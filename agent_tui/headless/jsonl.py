@@ -299,22 +299,12 @@ def _ended(tool: str, body: CallEnded) -> Json:
         facts["external_changes"] = changes(body.external)
     if tool == "exec_command":
         return facts | {
-            "aggregated_output": _output(outcome),
+            "aggregated_output": outcome.text if outcome.output is None else outcome.output,
             "exit_code": outcome.exit_code,
             "total_bytes": outcome.total_bytes,
             "omitted_bytes": outcome.omitted_bytes,
         }
     return facts | ({"text": outcome.text} if tool != "apply_patch" or facts["status"] != "completed" else {})
-
-
-def _output(outcome: Outcome) -> str:
-    """What the command said: the result's text without its headline and notes."""
-    notes = outcome.data.get("notes")
-    if not isinstance(notes, list):  # it did not run
-        return outcome.text
-    head = 1 + len(notes)
-    parts = outcome.text.split("\n", head)
-    return parts[head] if len(parts) > head else ""
 
 
 def _status(outcome: Outcome) -> str:

@@ -79,3 +79,25 @@ def test_why_a_call_was_not_run_is_said_to_the_person(why: str, word: str, right
     ended = scenes.ended("c1", "exec_command", status=OutcomeStatus.SKIPPED, data={"why": why})
     [row] = drawn(*scenes.proposed("c1", "exec_command", "make"), *ended)
     assert row.startswith(word) and row.endswith(right)
+
+
+@pytest.mark.parametrize(
+    ("status", "head", "rows"),
+    [
+        (OutcomeStatus.FAILED, "exit 3", ["  ↑ 25 earlier lines", *(f"  │ {n}" for n in range(26, 31))]),
+        (
+            OutcomeStatus.INTERRUPTED,
+            "interrupted by the user after 0.1 s; effects may be partial",
+            ["  ↑ 25 earlier lines", *(f"  │ {n}" for n in range(26, 31))],
+        ),
+        (OutcomeStatus.SUCCEEDED, "exit 0", ["  │ 29", "  │ 30"]),
+    ],
+)
+def test_of_a_result_without_live_output_the_output_alone_is_shown(
+    status: OutcomeStatus, head: str, rows: list[str]
+) -> None:
+    """As after a resume: the headline and the notes are for the model."""
+    text = "\n".join([f"[{head} · 0.1 s · 30 lines, 81 bytes]", "a note", *map(str, range(1, 31))])
+    data = {"notes": ["a note"], "total_lines": 30}
+    call = scenes.call("c1", "exec_command", "seq 1 30", 1, status, text=text, data=data)
+    assert drawn(*call)[1:] == rows

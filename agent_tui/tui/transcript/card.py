@@ -179,6 +179,8 @@ def _output(call: Call, expanded: bool, look: Look) -> list[Line]:
         return []
     if look.facts and not expanded and total == len(lines) > PAGER_ROWS:
         return _beginning(call, lines, look)
+    if expanded and not call.output.total:
+        total = len(lines)  # what is left out of a result is marked where it was
     tail = lines[-shown:]
     hidden = total - len(tail)
     if not expanded:
@@ -235,16 +237,12 @@ def _lines(call: Call) -> tuple[list[str], int]:
         return list(call.output.lines), call.output.total
     if call.outcome is None or not call.is_over or call.state in ("yielded", "ended"):
         return [], 0  # what a terminal's call comes to is its live output alone
-    shown = call.outcome.data.get("output")
-    text = (
-        shown
-        if isinstance(shown, str)
-        else ""
-        if call.tool == "exec_command" and call.state == "succeeded"
-        else call.outcome.text
-    )
+    text = call.outcome.output
+    if text is None:
+        text = "" if call.tool == "exec_command" and call.state == "succeeded" else call.outcome.text
     lines = text.rstrip("\n").split("\n") if text.strip() else []
-    return lines, len(lines)
+    total = call.outcome.data.get("total_lines")
+    return lines, max(len(lines), total if isinstance(total, int) else 0)
 
 
 def _after(call: Call, expanded: bool, look: Look) -> list[Line]:
