@@ -23,7 +23,16 @@ from sandbox.policy import Policy
 from tests.engine.fakes import Engine, FakeCheckpointer, FakeToolbox, Step, calls, engine, text
 from tests.engine.test_drift import model_told, with_real_gate
 from tests.engine.test_unwritable import Disk
-from tools.types import Arguments, Assessment, CallClass, CallSink, Invocation, Outcome, OutcomeStatus
+from tools.types import (
+    Arguments,
+    Assessment,
+    CallClass,
+    CallSink,
+    Grant,
+    Invocation,
+    Outcome,
+    OutcomeStatus,
+)
 
 TOLD = "Changed by the user, whatever was said before: "
 WRITES = ("write_file", {"path": "/w/a"}), ("write_file", {"path": "/w/a"})
@@ -142,6 +151,27 @@ async def test_a_yes_to_what_was_asked_before_the_change_is_asked_again_with_the
         allow(run, again)
         await run.wait(TurnEnded)
     assert len(run.toolbox.ran) == 1
+
+
+async def test_a_grant_that_was_asked_for_before_the_change_is_asked_for_again(tmp_path: Path) -> None:
+    async def denied(invocation: Invocation, sink: CallSink) -> Outcome:
+        del run.toolbox.behaviour["exec_command"]
+        return Outcome(
+            status=OutcomeStatus.FAILED, text="no", denial="no network", denied_grant=Grant.NETWORK
+        )
+
+    async with engine(tmp_path, calls(("exec_command", {"cmd": "fetch"})), text("done")) as run:
+        with_real_gate(run)
+        run.toolbox.behaviour["exec_command"] = denied
+        run.send(Submit(text="go"))
+        first = await asked_of(run, 1)
+        await change(run, "sandbox", "read-only")
+        allow(run, first)
+        again = await asked_of(run, 2)
+        assert again.why.startswith("the sandbox changed after you were asked")
+        allow(run, again)
+        await run.wait(TurnEnded)
+    assert sandboxes(run) == ["workspace, net off", "read-only, net on"]
 
 
 async def test_an_edit_by_the_person_outlives_a_change_of_the_sandbox(tmp_path: Path) -> None:
