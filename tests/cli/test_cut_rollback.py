@@ -107,7 +107,7 @@ def test_the_interface_asks_before_it_starts(
     flags = ["--plain"] if plain else []
     with Terminal(program, *model_flags("chat", model_server.base_url()), *flags) as terminal:
         terminal.expect("A rollback was cut: 1 of 4 steps done.")
-        terminal.expect("Quit")
+        terminal.expect("f, u, q>" if plain else "f · u · q, or ↑ ↓ and Enter")  # once it takes keys
         terminal.type(f"{key}\r" if plain else key)
         if content is None:
             assert terminal.end() == 0
