@@ -250,6 +250,7 @@ class RetryScheduled:
     delay_s: float
     error: str
     kind: str = ""  # class of the failure: a value of `models.base.ErrorKind`
+    http_status: int | None = None
 
 
 @frozen

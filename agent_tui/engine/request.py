@@ -64,6 +64,7 @@ class ModelCall:
                 delay_s=delay,
                 error=result.message,
                 kind=result.kind,
+                http_status=result.http_status,
             )
             self._session.show(scheduled, cause=self._step_id)
             await self._stop.guard(_wait(woken, delay))

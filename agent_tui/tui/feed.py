@@ -12,7 +12,7 @@ from agent_tui.engine.types import InputKind, TaskStatus
 from agent_tui.tui import cutting, words
 from agent_tui.tui.calls import Calls
 from agent_tui.tui.cutting import Cut
-from agent_tui.tui.ends import end_words
+from agent_tui.tui.ends import AGAIN, ended, failing
 from agent_tui.tui.state import Asked, Pending, Retry, State
 from agent_tui.tui.transcript import blocks
 from checkpoints.types import Phase
@@ -264,30 +264,18 @@ class Feed:
         self._reasoning = self._answer = None
 
     def _retry(self, body: events.RetryScheduled) -> None:
-        first = self.state.retry is None
+        before = self.state.retry
         self.state.retry = Retry(
             attempt=body.attempt, attempts=body.attempts, due_at=self._at + body.delay_s, error=body.error,
-            kind=body.kind,
+            kind=body.kind, since=before.since if before else self._at,
         )  # fmt: skip
-        if first:
-            self.add(blocks.Notice(text=f"{body.error}. Nothing was lost; the same request is sent again"))
+        if before is None:
+            self.add(blocks.Notice(text=f"{failing(body, self.state.provider)}. {AGAIN}"))
 
     def _turn_ended(self, body: events.TurnEnded) -> None:
         self._close_text()
+        self.add(ended(body, self.state, self._at, cut=self._cut))
         self.state.end_turn(body)
-        glyph, words = end_words(body, cut=self._cut)
-        self.add(
-            blocks.TurnEnd(
-                glyph=glyph,
-                words=words,
-                steps=body.steps,
-                duration_s=body.duration_s,
-                cost_usd=body.cost_usd,
-                changes=body.changes,
-                last_check=body.last_check,
-                at=self._at,
-            )
-        )
 
     # --- calls ---------------------------------------------------------------------------------
 

@@ -45,6 +45,7 @@ class Retry:
     due_at: float  # UTC seconds
     error: str
     kind: str = ""  # class of the failure
+    since: float = 0.0  # UTC seconds of the first failure
 
 
 @dataclass(slots=True, kw_only=True)
@@ -132,6 +133,11 @@ class State:
     def live_terminals(self) -> list[events.TerminalChanged]:
         """Terminals whose process is alive."""
         return [terminal for terminal in self.terminals.values() if terminal.state == "live"]
+
+    @property
+    def provider(self) -> str:
+        """Who is asked for answers."""
+        return self.status.model.partition("/")[0]
 
     def end_turn(self, body: events.TurnEnded) -> None:
         """Nothing works any more."""

@@ -283,7 +283,7 @@ def ends() -> list[e.Body]:
         (EndReason.INTERRUPTED, ""),
         (EndReason.BUDGET_COST, "limit reached: $10.00"),
         (EndReason.LOOP_DETECTED, "no progress: the same call 5 times"),
-        (EndReason.MODEL_UNAVAILABLE, "openai did not answer (6 tries, 2:10)"),
+        (EndReason.MODEL_UNAVAILABLE, ""),
     )
     cut = scenes.ended("c9", "exec_command", OutcomeStatus.INTERRUPTED)
     return [*cut, *(_turn_end(reason, words) for reason, words in reasons)]

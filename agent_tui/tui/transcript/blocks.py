@@ -198,6 +198,7 @@ class TurnEnd(Block):
     cost_usd: float | None
     changes: tuple[FileChange, ...]
     last_check: str = ""
+    hint: str = ""  # what to do about it
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -267,7 +267,10 @@ def _turn_end(block: blocks.TurnEnd, look: Look) -> list[Line]:
         spans += [Span(f"{separator}{changed.files(block.changes)}: "), *changed.joined(block.changes, ", ")]
     if block.last_check:
         spans += untrusted(f"{separator}last check {block.last_check}")
-    return wrap(spans, look.width, first=(Span(getattr(look.glyphs, block.glyph) + " ", role),), rest=_INDENT)
+    hint = own_words(block.hint, look.glyphs)
+    below = wrap([Span(hint, "muted")], look.width, first=_INDENT, rest=_INDENT) if hint else []
+    lead = (Span(getattr(look.glyphs, block.glyph) + " ", role),)
+    return [*wrap(spans, look.width, first=lead, rest=_INDENT), *below]
 
 
 def _notice(block: blocks.Notice, look: Look) -> list[Line]:
