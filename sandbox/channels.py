@@ -111,7 +111,7 @@ def instruct(channels: Channels, words: Sequence[str], *, gitconfig: bytes, giti
     os.pwrite(channels.gitignore, gitignore, 0)
     ours, channels.arguments = socket.socket(fileno=channels.arguments), -1
     with ours, suppress(ConnectionError):  # it gave up: what it said is read later
-        ours.sendall(b"".join(os.fsencode(word) + b"\0" for word in words))
+        ours.sendall(os.fsencode("".join(f"{word}\0" for word in words)))
         ours.recv(1)
 
 
