@@ -1,5 +1,7 @@
 from pathlib import Path
 
+from textual import events as toolkit
+
 from agent_tui.engine import commands, events
 from agent_tui.engine.types import InputKind
 from checkpoints.types import FileChange
@@ -70,3 +72,23 @@ async def test_a_click_picks_a_row_of_a_view_and_opens_the_pending_list(tmp_path
         await it.type("/mo")
         await click(it, "/mouse")
         assert "› /mouse" in it.screen
+
+
+async def test_the_wheel_scrolls_what_is_under_it(tmp_path: Path) -> None:
+    long = "\n".join(f"echo {number}" for number in range(60))
+    async with driven(tmp_path, [*scenes.finished(), *scenes.approval(1, long)]) as it:
+        await it.wait_for_arming()
+        await wheel(it, "Space more")
+        assert it.app.transcript.following
+        assert "    echo 0\n" not in it.screen and "    echo 3\n" in it.screen
+        await wheel(it, "more lines, Ctrl+O", by=-1)
+        assert not it.app.transcript.following
+        assert "    echo 0\n" not in it.screen
+        assert it.engine.sent == []
+
+
+async def wheel(it: Driven, text: str, by: int = 1) -> None:
+    """One step of the wheel over the row with the text, down or up."""
+    kind = toolkit.MouseScrollDown if by > 0 else toolkit.MouseScrollUp
+    await it.pilot._post_mouse_events([kind], offset=(4, row_of(it, text)))
+    await it.settle()

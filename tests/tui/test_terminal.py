@@ -338,6 +338,7 @@ def test_suspend_and_back_draws_anew(begin: Starts) -> None:  # A40
         tty.resize(*size)
         tty.signal(signal.SIGCONT)
         tty.until(lambda tty: tty.data.count(b"\x1b[?1049h") == times + 1)  # noqa: B023 - as above
+        tty.until("Ctrl+_ is the key that undoes")
         tty.send(f" {times}")
         tty.until("draft 1 2"[: 5 + 2 * times])
     tty.send(" more")

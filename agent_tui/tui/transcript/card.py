@@ -19,6 +19,7 @@ FAILED_ROWS = 5
 DONE_ROWS = 2
 PAGER_ROWS = 5
 EXPANDED_ROWS = 400
+IDS_FROM = 70  # columns from which an unfolded card names its checkpoints
 SILENT_S = 30.0  # after this a running card says how long nothing came
 
 FOLDABLE = {"read_file": "file", "list_files": "listing", "search_files": "search", "view_image": "image"}
@@ -287,7 +288,7 @@ def _after(call: Call, expanded: bool, look: Look) -> list[Line]:
 def _stored(call: Call, look: Look) -> list[Line]:
     """Its checkpoints; in the pager also that nothing changed, and the sandbox it ran in."""
     facts = []
-    if call.checkpoint_id:
+    if call.checkpoint_id and look.width >= IDS_FROM:
         after = f", {call.after_id} after" if call.after_id else ""
         facts.append(f"checkpoint {call.checkpoint_id} before{after}")
     if look.facts and call.checkpoint_id and not call.changes:

@@ -18,6 +18,7 @@ from agent_tui.tui.widgets.burst import Burst
 from agent_tui.tui.widgets.line_input import LineInput
 from agent_tui.tui.widgets.pane import Pane
 
+WHEEL_ROWS = 3
 _KEYS = frozenset({"tab", "up", "down", "left", "right", "enter", "home", "end"})  # beside printable ones
 
 
@@ -380,8 +381,11 @@ class Prompt(Vertical, can_focus=True):
             "up": -1,
             "down": 1,
         }
+        self._scroll_by(steps[key])
+
+    def _scroll_by(self, by: int) -> None:
         rows = len(self.form.object(self._look(self.size.width))) if self.form is not None else 0
-        self._scroll = max(min(self._scroll + steps[key], rows - 1), 0)
+        self._scroll = max(min(self._scroll + by, rows - 1), 0)
         self.draw()
 
     def _answer(self, form: forms.Form, effect: forms.Send | forms.Act) -> None:
@@ -431,3 +435,15 @@ class Prompt(Vertical, can_focus=True):
 
     def on_click(self) -> None:
         self.turn_to()
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        self._wheel(event, -WHEEL_ROWS)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        self._wheel(event, WHEEL_ROWS)
+
+    def _wheel(self, event: events.MouseEvent, by: int) -> None:
+        """What is under it, where there is more of it than in view."""
+        if self._is_long:
+            event.stop()
+            self._scroll_by(by)
