@@ -63,7 +63,9 @@ class SessionsView(ListView[Entry]):
     def __init__(self, agent: "AgentApp") -> None:
         super().__init__(agent)
         self._all: list[Entry] = []
-        self._undo: dict[str, float] = {}  # session → time of its first checkpoint, UTC seconds
+        self._taken: dict[
+            str, list[float]
+        ] = {}  # session → times of its checkpoints, UTC seconds, newest first
         self._everywhere = False
         self._sort = 0
         self._deleting = ""  # id that `x` was pressed on
@@ -77,7 +79,7 @@ class SessionsView(ListView[Entry]):
         await self._fetch()
         with suppress(RefusedError):  # the list is what counts
             for each in await self.agent.link.ask(Subject.CHECKPOINTS):  # newest first
-                self._undo[each["session"]] = each["created_at"]
+                self._taken.setdefault(each["session"], []).append(each["created_at"])
             self.draw()
 
     async def _fetch(self, **args: str) -> None:
@@ -182,8 +184,8 @@ class SessionsView(ListView[Entry]):
         facts += [words.money(float(item["cost_usd"]))] if item.get("cost_usd") else []
         used, window = int(item.get("context_tokens") or 0), int(item.get("context_window") or 0)
         facts += [f"{min(used * 100 // window, 100)}% of the window"] if used and window else []
-        if begun := self._undo.get(str(item.get("id"))):
-            facts.append(f"undo from {_moment(begun, self.agent.clock.wall())}")
+        if taken := self._taken.get(str(item.get("id"))):
+            facts.append(f"undo from {_moment(taken[-1], self.agent.clock.wall())}")
         facts += [words.home(str(item.get("workspace") or ""))] if self._everywhere else []
         if item.get("forked_from") and not item.get("fork_title"):  # it says so itself
             facts.append(f"fork of {item['forked_from']}")
@@ -263,7 +265,9 @@ class SessionsView(ListView[Entry]):
 
     def _ask_to_delete(self, name: str) -> None:
         self._deleting = name
-        self.ask_again(f"delete {name} and its output for good?", "x again · Esc")
+        taken = len(self._taken.get(name, ()))
+        stay = f" its {words.count(taken, 'checkpoint')} stay{'s' * (taken == 1)};" if taken else ""
+        self.ask_again(f"delete {name} and its output for good?{stay}", "x again · Esc")
 
     async def _delete(self, name: str) -> None:
         await self._fetch(remove=name)
