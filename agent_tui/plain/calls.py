@@ -145,7 +145,8 @@ def _ended(body: CallEnded, call: _Call) -> list[str]:
 
 
 def _answers(terminal: str) -> str:
-    return f"Terminal {terminal}: waiting for input. /type {terminal} TEXT answers it."
+    name = one_line(terminal, strict=True)
+    return f"Terminal {name}: waiting for input. /type {name} TEXT answers it."
 
 
 def edited_command(edited: str) -> str:
@@ -186,7 +187,9 @@ def _found(outcome: Outcome) -> list[str]:
 
 def _ending(outcome: Outcome) -> list[str]:
     if outcome.signal:
-        return [f"signal {outcome.signal}"]
+        return [f"signal {one_line(outcome.signal)}"]
     if outcome.exit_code is not None:
         return [f"exit code {outcome.exit_code}"]
-    return [f"lives on as {outcome.terminal}"] if outcome.status is OutcomeStatus.YIELDED else []
+    if outcome.status is OutcomeStatus.YIELDED:
+        return [f"lives on as {one_line(str(outcome.terminal), strict=True)}"]
+    return []

@@ -94,7 +94,7 @@ def checkpoint(found: Mapping[str, Any]) -> str:
     at = time.strftime("%H:%M", time.localtime(float(found["created_at"])))
     changes = found.get("after") or ()
     since = f", {count(len(changes), 'file')} changed after it" if changes else ""
-    return f"{found['id']}, {at}: {words}{since}"
+    return f"{one_line(str(found['id']), strict=True)}, {at}: {words}{since}"
 
 
 def plan(data: Any) -> list[str]:
@@ -106,7 +106,7 @@ def plan(data: Any) -> list[str]:
     ]
     for step in data["operations"]:
         detail = f", {one_line(step['detail'])}" if step.get("detail") else ""
-        word = _ACTIONS.get(step["action"], str(step["action"]).capitalize())
+        word = _ACTIONS.get(step["action"]) or one_line(str(step["action"]).capitalize(), strict=True)
         lines.append(f"  {word}: {one_line(step['path'], strict=True)}{detail}")
     lines += [
         f"  Stays: {one_line(path, strict=True)}, not made by the agent" for path in data.get("kept", ())
@@ -157,9 +157,11 @@ def terminals(data: Any) -> list[str]:
 def _terminal_state(found: Mapping[str, Any]) -> str:
     if found["state"] != "ended":
         waits = ", waiting for input" if found.get("awaits_input") else ""
-        return "stopping" if found.get("stopping_at") else f"{found['state']}{waits}"
+        return "stopping" if found.get("stopping_at") else f"{one_line(str(found['state']))}{waits}"
     return (
-        f"ended, signal {found['signal']}" if found.get("signal") else f"ended, exit {found.get('exit_code')}"
+        f"ended, signal {one_line(str(found['signal']))}"
+        if found.get("signal")
+        else f"ended, exit {found.get('exit_code')}"
     )
 
 
@@ -170,7 +172,7 @@ def grants(data: Any) -> list[str]:
 
 def _grant(found: Mapping[str, Any]) -> str:
     rule = one_line(str(found.get("rule", "")), strict=True)
-    facts = [f"{found.get('action', 'allow')} {rule}", str(found["scope"])]
+    facts = [f"{one_line(str(found.get('action', 'allow')))} {rule}", one_line(str(found["scope"]))]
     if found.get("allows"):
         facts.append(f"lets run {one_line(str(found['allows']), strict=True)}")
     if found.get("grant"):

@@ -117,7 +117,8 @@ def grants(question: ApprovalAsked) -> list[str]:
 def grant_words(grant: str) -> str:
     """A grant in words."""
     kind, _, detail = grant.partition(" ")
-    words = _GRANTS.get(kind, f"{kind} {{}}").format(one_line(short_path(detail), strict=True)).strip()
+    words = _GRANTS[kind].format(short_path(detail)) if kind in _GRANTS else grant
+    words = one_line(words, strict=True)
     return words or "nothing beyond the sandbox"
 
 

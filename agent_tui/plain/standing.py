@@ -148,7 +148,7 @@ class Standing:
         """The facts of the status line, one a line."""
         status, title = self._status, f", {one_line(self.title)}" if self.title else ""
         return [
-            f"Session: {self.session_id}{title}.",
+            f"Session: {one_line(self.session_id, strict=True)}{title}.",
             *self.where(),
             *self._window(),
             *([f"Cost: {money(status.cost_usd)}."] if status.cost_usd is not None else []),
@@ -164,8 +164,8 @@ class Standing:
         model = one_line(self.model, strict=True) or "none"
         return [
             f"Directory: {one_line(short_path(self.workspace), strict=True)}{branch}.",
-            f"Model: {model}{f', effort {effort}' if effort else ''}. Sandbox: {self._sandbox()}.",
-            f"Approvals: {status.approval or self.config.approval}."
+            f"Model: {model}{f', effort {one_line(effort)}' if effort else ''}. Sandbox: {self._sandbox()}.",
+            f"Approvals: {one_line(status.approval or self.config.approval)}."
             + (f" Undo: {undo_words(status.undo)}." if status.undo else ""),
             *self.pause(),
         ]
@@ -193,13 +193,14 @@ class Standing:
         if not self.session_id or self.config.ephemeral or not self.is_kept:
             return []
         changed = f", {count(len(self._changed), 'file')} changed" if self._changed else ""
+        name = one_line(self.session_id, strict=True)
         lines = [
             "",
-            f"agent-tui: session {self.session_id} kept{changed}",
-            f"  continue   agent-tui resume {self.session_id}",
+            f"agent-tui: session {name} kept{changed}",
+            f"  continue   agent-tui resume {name}",
         ]
         if self._changed and self._checkpoint:
-            lines.append(f"  take back  agent-tui rollback {self._checkpoint}")
+            lines.append(f"  take back  agent-tui rollback {one_line(self._checkpoint, strict=True)}")
         return lines
 
 

@@ -91,7 +91,11 @@ class Narrator:
             )
         if body.model is not None:
             found["Model"] = body.model
-        lines = [f"{name}: {text}." for name, text in found.items() if self.status.get(name, text) != text]
+        lines = [
+            f"{name}: {one_line(text, strict=True)}."
+            for name, text in found.items()
+            if self.status.get(name, text) != text
+        ]
         self.status.update(found)
         return lines
 

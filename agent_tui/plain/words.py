@@ -56,5 +56,5 @@ def _change(change: FileChange) -> str:
     elif change.added or change.removed:
         parts.append(f"{count(change.added or 0, 'line')} added, {change.removed or 0:,} removed")
     if change.detail:
-        parts.append(change.detail)
+        parts.append(one_line(change.detail, strict=True))
     return ", ".join(parts) + "."
