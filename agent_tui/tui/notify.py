@@ -18,6 +18,8 @@ _STOPPED = {
     EndReason.BUDGET_TOKENS: "limit reached",
     EndReason.BUDGET_TOOLS: "limit reached",
     EndReason.BUDGET_TURNS: "limit reached",
+    EndReason.COST_UNKNOWN: "limit reached",
+    EndReason.CHECKPOINT_UNAVAILABLE: "no undo",
     EndReason.LOOP_DETECTED: "no progress",
     EndReason.CONTEXT_EXHAUSTED: "window full",
     EndReason.INTERNAL_ERROR: "internal error",
@@ -33,7 +35,7 @@ class Notifier:
         self._project = "".join(char for char in project if char.isprintable())[:40]
         self._write = write
         self._title = ""
-        self._said_at = -AGAIN_S
+        self._said, self._said_at = "", -AGAIN_S
         self._asked = 0
         self._busy_since = 0.0
         self.focused: bool | None = None  # None: the terminal does not report it
@@ -84,9 +86,9 @@ class Notifier:
 
     def _say(self, text: str, now: float) -> None:
         seen = self.focused if self.focused is not None else now - self.key_at < UNSEEN_S
-        if seen or now - self._said_at < AGAIN_S:
+        if seen or (text == self._said and now - self._said_at < AGAIN_S):
             return
-        self._said_at = now
+        self._said, self._said_at = text, now
         self._write(sequence(text))
 
 

@@ -79,6 +79,14 @@ def test_two_within_five_seconds_are_one() -> None:
     assert sum(text.startswith("agent-tui:") for text in found) == 2
 
 
+def test_a_prompt_right_behind_another_event_is_told() -> None:
+    found = told((working(), 100.0), (ended(EndReason.COST_UNKNOWN), 101.0), (State(asked=[asked()]), 103.0))
+    assert [text for text in found if text.startswith("agent-tui:")] == [
+        "agent-tui: slugkit stopped: limit reached",
+        "agent-tui: slugkit needs your approval",
+    ]
+
+
 @pytest.mark.parametrize(
     ("environment", "written"),
     [
