@@ -53,9 +53,7 @@ class Attaching:
         """Ctrl+V: a picture in the clipboard of the desktop."""
         argv = next((each for each in _CLIPBOARDS if shutil.which(each[0])), None)
         if argv is None:
-            self._app.say(
-                "no image from the clipboard: install wl-clipboard or xclip, or use /image FILE", 4.0
-            )
+            self._app.say("no image: install wl-clipboard or xclip, or use /image FILE", 4.0)
             return
         try:
             data = subprocess.run(argv, capture_output=True, timeout=3).stdout

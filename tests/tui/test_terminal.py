@@ -391,7 +391,7 @@ def test_one_backspace_removes_one_visible_character(begin: Starts, tmp_path: Pa
     assert "text='x!ok'" in sent(tmp_path)
 
 
-def test_escape_interrupts_and_twice_kills(begin: Starts, tmp_path: Path) -> None:
+def test_escape_interrupts(begin: Starts, tmp_path: Path) -> None:
     tty = begin("command_runs", wait_for="running 1 call")
     tty.send("\x1b")
     tty.until("interrupted by you")
