@@ -1,5 +1,6 @@
 """The program in a pseudo-terminal: wait for text, type, see how it ended."""
 
+import codecs
 import fcntl
 import os
 import pty
@@ -23,6 +24,7 @@ class Terminal:
         """`line` starts the program in another way than the usual one."""
         self.seen = ""
         self._read = 0
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a read may end within a letter
         self._pid, self._fd = pty.fork()
         if self._pid == 0:
             # before the program can ask for it
@@ -46,8 +48,8 @@ class Terminal:
         """Read until the text comes, after what was expected before."""
         end = time.monotonic() + WAIT_S
         while text not in self.seen[self._read :]:
-            assert time.monotonic() < end, f"`{text}` did not come; seen:\n{self.seen}"
-            self._take()
+            came = self._take() and time.monotonic() < end
+            assert came, f"`{text}` did not come; seen:\n{self.seen}"
         self._read = self.seen.index(text, self._read) + len(text)
 
     def type(self, text: str) -> None:
@@ -85,5 +87,5 @@ class Terminal:
             data = os.read(self._fd, 65536)
         except OSError:  # EIO: the program has ended
             return False
-        self.seen += data.decode("utf-8", "replace")
+        self.seen += self._decoder.decode(data)
         return bool(data)

@@ -1,5 +1,6 @@
 """The interface in a terminal of 100×30, over the real engine and a scripted model."""
 
+import os
 import select
 import time
 from collections.abc import Sequence
@@ -12,9 +13,12 @@ from tests.model_server.fixture import ModelServer
 from tests.program import Program, model_flags
 from tests.waiting import WAIT_S
 
+FRAMES_ASKED, FRAMES_ANSWER = "\x1b[?2026$p", b"\x1b[?2026;2$y"
+FRAME, FRAME_END = "\x1b[?2026h", "\x1b[?2026l"
+
 
 class Screen(Terminal):
-    """A terminal whose picture can be read."""
+    """A terminal whose picture can be read; as newer ones do, it shows a frame once it is whole."""
 
     def __init__(self, program: Program, *argv: str, line: Sequence[str] = ()) -> None:
         super().__init__(program, *argv, line=line)
@@ -40,7 +44,7 @@ class Screen(Terminal):
 
     def type(self, text: str) -> None:
         """Press keys; what is drawn from now on can be an answer to them."""
-        while select.select([self._fd], [], [], 0)[0] and self._take():
+        while (self._is_amid_frame or select.select([self._fd], [], [], 0)[0]) and self._take():
             pass
         self._draw()
         self._screen.dirty.clear()
@@ -58,9 +62,26 @@ class Screen(Terminal):
         self.type("\x04")
         assert self.end() == 0
 
+    @property
+    def _is_amid_frame(self) -> bool:
+        return self.seen.rfind(FRAME) > self.seen.rfind(FRAME_END)
+
+    def _take(self) -> bool:
+        before = len(self.seen)
+        came = super()._take()
+        if FRAMES_ASKED in self.seen[max(before - len(FRAMES_ASKED), 0) :]:
+            os.write(self._fd, FRAMES_ANSWER)
+        return came
+
     def _draw(self) -> None:
-        self._stream.feed(self.seen[self._drawn :])
-        self._drawn = len(self.seen)
+        new = self.seen[self._drawn :]
+        begun = new.rfind(FRAME)
+        if self._is_amid_frame and begun >= 0:
+            new = new[:begun]
+        elif (cut := new.rfind("\x1b", 1 - len(FRAME))) >= 0:  # what may become the beginning of a frame
+            new = new[:cut]
+        self._stream.feed(new)
+        self._drawn += len(new)
 
 
 def start(program: Program, server: ModelServer, *argv: str) -> Screen:
