@@ -315,7 +315,7 @@ def test_a07_in_the_interface(program: Program, model_server: ModelServer, way: 
             screen.type("k" * 20)
         screen.shows("items would be hidden, 1 message returns")
         screen.type("\r")
-        screen.shows("rollback ·", "items hidden; nothing is deleted", "Enter roll back")
+        screen.shows("rollback ·", "items hidden, 1 message back to the editor", "Enter roll back")
         screen.type("\r")
         screen.shows("rolled back · files and conversation", "change everything")
         assert manifest(program.workspace) == before
