@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from checkpoints.index import SessionPlace
 
 NEWEST = "newest"
+BESIDE = "Session {} also works in this directory; its edits will show as external"
 
 
 @frozen
@@ -279,9 +280,11 @@ def _build(
     from agent_tui.repo_map import ProjectMap
     from agent_tui.surroundings import frozen_system_text, instructions, settings_of
     from checkpoints.identity import boot_id
+    from checkpoints.index import open_elsewhere
 
     assert config.model is not None
     told = instructions(config)
+    others = open_elsewhere(config.state_dir, config.workspace, place.id) if config.interactive else ()
     maps = ProjectMap(config.workspace, config.state_dir)
     ports, problems = _ports(start, config, place, found, maps, stack)
     return EngineRuntime(
@@ -309,6 +312,7 @@ def _build(
         ),
         notices=(
             *notices,
+            *(BESIDE.format(other) for other in others),
             *(f"the sandbox holds, but not on this machine: {lost}" for lost in found.lost if found.is_fresh),
             *(ignored.reason for ignored in start.settings.ignored),
             *unknown_variables(os.environ),

@@ -183,6 +183,14 @@ def list_sessions(state_dir: Path, workspace: Path | None = None) -> list[Sessio
     return sorted(entries, key=lambda entry: entry.updated_at, reverse=True)
 
 
+def open_elsewhere(state_dir: Path, workspace: Path, own: str) -> list[str]:
+    """Ids of the sessions of a workspace, other than `own`, that a live process has open."""
+    held = (
+        place for place in places(state_dir) if place.id != own and holder_of(place.directory) is not None
+    )
+    return [place.id for place in held if _read_facts(place)[0] == str(workspace)]
+
+
 def _sweep(place: SessionPlace) -> None:
     with suppress(OSError, OwnedError):  # gone, or open again
         if time.time() - place.directory.stat().st_mtime < UNUSED_AFTER_S:
