@@ -10,13 +10,16 @@ def main() -> int:
 
         print(f"agent-tui {__version__}")
         return 0
-    from agent_tui.startup import leave, name_home, occupy_streams
+    try:
+        from agent_tui.startup import leave, name_home, occupy_streams
 
-    occupy_streams()
-    name_home()
-    from agent_tui.cli.entry import run
+        occupy_streams()
+        name_home()
+        from agent_tui.cli.entry import run
 
-    return leave(run(sys.argv[1:]))
+        return leave(run(sys.argv[1:]))
+    except KeyboardInterrupt:  # before anything was begun
+        return 130
 
 
 if __name__ == "__main__":

@@ -71,3 +71,20 @@ from concurrent.futures import ThreadPoolExecutor
 ThreadPoolExecutor(1, thread_name_prefix="checkpoints").submit(threading.Event().wait)
 """
     assert ended(7, more).returncode == 7
+
+
+def test_ctrl_c_at_the_very_beginning_ends_without_a_traceback() -> None:
+    script = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+class Interrupted:
+    def find_spec(self, name, path=None, target=None):
+        if name == "agent_tui.cli.entry":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupted())
+from agent_tui.__main__ import main
+sys.exit(main())
+"""
+    argv = [sys.executable, "-I", "-c", script, "doctor"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=WAIT_S)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
