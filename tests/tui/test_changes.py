@@ -18,7 +18,8 @@ def test_binaries_alone_are_named() -> None:
 
 
 def rows_of(output: str, *, by_person: bool) -> list[str]:
-    outcome = Outcome(status=OutcomeStatus.SUCCEEDED, text="", exit_code=0, data={"output": output})
+    text, data = f"exit code 0\n{output}", {"notes": []}
+    outcome = Outcome(status=OutcomeStatus.SUCCEEDED, text=text, exit_code=0, data=data)
     call = Call(
         call_id="c1", tool="exec_command", shown="ls", state="succeeded", outcome=outcome, by_person=by_person
     )
