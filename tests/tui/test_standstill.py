@@ -183,7 +183,7 @@ async def test_a_patch_that_the_editor_left_alone_is_not_decided(
                 Path(argv[1]).write_bytes(after)
             return 0
 
-        monkeypatch.setattr(it.app.outside, "_run", edit)
+        monkeypatch.setattr(it.app.outside, "_in_front", edit)
         await it.wait_for_arming()
         await it.type("e")
         sent = [body for body in it.engine.sent_of(commands.Decide) if isinstance(body, commands.Decide)]

@@ -53,8 +53,7 @@ class ApprovalForm:
     def title(self) -> str:
         """Kind and size of the object."""
         if self._saving is not None:
-            kind = "deny for good" if self._saving.denies else "save a rule"
-            return f"{kind} · this workspace"
+            return "deny for good" if self._saving.denies else "save a rule"
         assessment = self.event.assessment
         if self._asks_for_network:
             return "approval · network"
@@ -65,6 +64,11 @@ class ApprovalForm:
             removed = sum(file.removed for file in self._files)
             return f"approval · edit · {words.count(len(self._files), 'file')} +{added} -{removed}"
         return f"approval · {_KINDS[assessment.action]}"
+
+    @property
+    def aside(self) -> str | None:
+        """Where a rule holds."""
+        return None if self._saving is None else "this workspace"
 
     @property
     def _leaves_sandbox(self) -> bool:

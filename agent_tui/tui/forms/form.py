@@ -70,6 +70,10 @@ class Form(Protocol):
         """Kind of the question, for the heavy rule."""
 
     @property
+    def aside(self) -> str | None:
+        """Right end of the rule while nothing else waits; None for `1 of 1`."""
+
+    @property
     def writing(self) -> Writing | None:
         """What it takes a text for, if it does now."""
 
@@ -257,7 +261,8 @@ def draw(form: Form, look: Look, place: Place) -> Drawn:
     fixed = 1 + len(place.others) + len(above) + len(airy) * bool(facts) + len(gap) + len(facts) + len(tail)
     height = min(len(content), max(place.room - fixed, 1))
     scroll = min(place.scroll, max(len(content) - height, 0))
-    lines = [title_row(form, look, place.position), *place.others, *above]
+    position = place.position if place.others or form.aside is None else form.aside
+    lines = [title_row(form, look, position), *place.others, *above]
     lines += content[scroll : scroll + height]
     if scroll + height < len(content):
         more = own_words(_more(form, len(content), len(content) - scroll - height), look.glyphs)

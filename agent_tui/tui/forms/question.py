@@ -19,6 +19,7 @@ class QuestionForm:
     """`request_user_input`: digits or arrows; the last row is free text."""
 
     title = "question"
+    aside: str | None = None
     spacing: Spacing = "close"
     columns = CHOICE
 
@@ -89,6 +90,7 @@ class LostForm:
     """A call whose effect is not known; its keys are not those of an approval."""
 
     title = "result lost"
+    aside: str | None = None
     spacing: Spacing = "airy"
     columns = WIDE_CHOICE
 
@@ -215,6 +217,7 @@ class LeaveForm:
     """Quitting while terminals are live."""
 
     title = "leave"
+    aside: str | None = ""
     spacing: Spacing = "none"
     columns = CHOICE
 

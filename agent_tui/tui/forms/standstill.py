@@ -20,6 +20,7 @@ class RuntimeForm(ABC):
 
     spacing: Spacing = "none"
     title = ""
+    aside: str | None = ""
     columns = WIDE_CHOICE
 
     def __init__(self, event: events.QuestionAsked) -> None:
@@ -186,6 +187,7 @@ class UnwritableForm:
     """The run ended because the session cannot be written."""
 
     title = "cannot write the session"
+    aside: str | None = ""
     spacing: Spacing = "none"
     columns = WIDE_CHOICE
     writing: Writing | None = None
