@@ -52,6 +52,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
                 "agent_tui.mention",
                 "agent_tui.exporting",
                 "agent_tui.external_editor",
+                "agent_tui.guardian",
                 "agent_tui.history",
                 "agent_tui.attachment",
                 "agent_tui.errors",
@@ -91,6 +92,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agent_tui.search_path": ("sandbox.environment",),  # where programs may be looked for
     "agent_tui.exporting": ("agent_tui.engine.types", "agent_tui.errors"),
     "agent_tui.external_editor": (),
+    "agent_tui.guardian": (),
     "agent_tui.history": (),
     "agent_tui.short_path": (),
     "agent_tui.near": (),  # names that are like another one

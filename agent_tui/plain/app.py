@@ -8,7 +8,7 @@ import asyncio
 import shlex
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from typing import Any
 
@@ -44,10 +44,19 @@ from agent_tui.engine.events import (
     TurnStarted,
 )
 from agent_tui.engine.types import Config
+from agent_tui.guardian import Guardian
 from agent_tui.history import history_file
 from agent_tui.plain import questions, slash
 from agent_tui.plain.asking import Asking
-from agent_tui.plain.lines import MESSAGE, Interrupted, LineSource, StreamLines, TerminalLines, keys_kept
+from agent_tui.plain.lines import (
+    MESSAGE,
+    RESET,
+    Interrupted,
+    LineSource,
+    StreamLines,
+    TerminalLines,
+    keys_kept,
+)
 from agent_tui.plain.menus import Menus
 from agent_tui.plain.progress import Progress
 from agent_tui.plain.questions import Question
@@ -67,6 +76,7 @@ class PlainApp:
         self._lines = lines
         self._narrator = Narrator()
         self.standing = Standing(config=config)
+        self.named: Callable[[str], None] = lambda _: None  # is given the id of the session
         self._menus = Menus(self)
         self._open: dict[str, Question] = {}
         self._replies: dict[str, asyncio.Future[Inspected | Refused]] = {}
@@ -148,6 +158,7 @@ class PlainApp:
             case SessionStarted():
                 said = ["/transcript prints what was said before."] if body.resumed else []
                 hints = ["Type /help for commands.", *said, ""]
+                self.named(body.session_id)
                 self.say("agent-tui, plain mode.", *self.standing.where(), *hints)
                 self.say(*([f"Press Enter to begin: {self._offered}", ""] if self._offered else []))
             case TurnStarted():
@@ -404,11 +415,17 @@ async def run(engine: Engine, config: Config, *, first: Submit | None, offered: 
     from prompt_toolkit.patch_stdout import patch_stdout
 
     history = None if config.ephemeral else history_file(config.state_dir, config.workspace)
-    with keys_kept(), patch_stdout() if sys.stdout.isatty() else nullcontext():
-        lines = TerminalLines(history)
-        app = PlainApp(engine, config, lines, offered)
-        lines.completing.listing = app.list_files
-        code = await app.run(first)
+    guardian = Guardian(sys.stdin.fileno(), RESET)
+    guardian.watch()
+    try:
+        with keys_kept(), patch_stdout() if sys.stdout.isatty() else nullcontext():
+            lines = TerminalLines(history)
+            app = PlainApp(engine, config, lines, offered)
+            app.named = guardian.name if not config.ephemeral else app.named
+            lines.completing.listing = app.list_files
+            code = await app.run(first)
+    finally:
+        guardian.dismiss()
     if app.next_arguments is not None:
         handover.become(app.next_arguments, config.workspace)
     return code

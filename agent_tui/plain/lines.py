@@ -12,6 +12,7 @@ from typing import Protocol
 from agent_tui.history import History
 from agent_tui.safe_text import visible
 
+RESET = "\x1b[?2004l\x1b[?25h\x1b[0m"  # what the line editor sets: paste, cursor, colours
 MESSAGE = "you> "  # the prompt of what is said to the model, and of commands
 MAX_LINES_AHEAD = 1_000  # read before they are wanted
 MAX_LINE_BYTES = 8 * 2**20

@@ -47,7 +47,7 @@ from agent_tui.tui.widgets.prompt import Prompt
 from context.items import Image
 
 if TYPE_CHECKING:
-    from agent_tui.tui.guardian import Guardian
+    from agent_tui.guardian import Guardian
 
 STREAM_S = 0.1  # streamed text is drawn at 10 Hz
 EVENT_S = 1 / 60

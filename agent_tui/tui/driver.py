@@ -7,7 +7,6 @@ modifyOtherKeys for terminals without the kitty protocol, and the keys its table
 import codecs
 import contextlib
 import re
-import termios
 from collections.abc import Callable, Iterable
 from enum import Enum
 from functools import partial
@@ -207,13 +206,3 @@ class AgentDriver(LinuxDriver):
 
     def _enable_mouse_pixels(self) -> None:
         """Cells are what we use."""
-
-
-def stty_state(descriptor: int) -> str:
-    """The line settings of a terminal in the form of `stty -g`."""
-    flags = termios.tcgetattr(descriptor)
-    head = ":".join(f"{flag:x}" for flag in flags[:4])
-    characters = ":".join(
-        f"{character[0] if isinstance(character, bytes) else character:x}" for character in flags[6]
-    )
-    return f"{head}:{characters}"

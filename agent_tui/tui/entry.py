@@ -40,11 +40,11 @@ def run(
 def on_terminal(app: "AgentApp", descriptor: int) -> int:
     """Run the app between a guardian and the words for the scrollback."""
     from agent_tui import handover
+    from agent_tui.guardian import Guardian
     from agent_tui.tui import driver, leaving
-    from agent_tui.tui.guardian import Guardian
 
     driver.add_keys()
-    app.guardian = Guardian(descriptor)
+    app.guardian = Guardian(descriptor, driver.RESET)
     try:
         code = app.run(mouse=app.config.interface.get("mouse", "true") != "false")
     finally:

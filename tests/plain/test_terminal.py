@@ -1,5 +1,7 @@
 """Line mode on a real terminal, over the real engine: what is typed, asked, taken back and gone on with."""
 
+import signal
+import termios
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -183,3 +185,15 @@ def test_a_draft_is_completed_edited_and_shown_with_what_is_hidden_in_it(
     assert "\u202e".encode() not in line.tty.data
     said = model_server.requests[0].json["messages"][-1]["content"]
     assert "see @a\u202etxt.py @built/out.o \nin two\nlines\nof three\nand more" in str(said)
+
+
+def test_a_kill_leaves_the_terminal_as_it_was(begin: Any) -> None:
+    line = begin()
+    line.tty.signal(signal.SIGKILL)
+    line.tty.wait()
+    line.says("the terminal is restored", "continue   agent-tui resume")
+    flags = line.tty.line_settings()[3]
+    assert isinstance(flags, int)
+    assert flags & termios.ICANON
+    assert flags & termios.ECHO
+    assert line.tty.data.rindex(b"\x1b[?2004l") > line.tty.data.rindex(b"\x1b[?2004h")

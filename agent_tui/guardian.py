@@ -2,16 +2,13 @@
 
 The shell holds the read end of a pipe. The line `restored` means that all was restored; an end without
 it means that nobody did it. Another line names the session, for the words it leaves. It is in a session
-of its own, so that no signal to ours reaches it, and changes the line settings through a descriptor it
-was given.
+of its own, so that no signal to ours reaches it; the terminal is what it writes to.
 """
 
 import contextlib
-import os
 import subprocess
 import sys
-
-from agent_tui.tui.driver import RESET, stty_state
+import termios
 
 _SCRIPT = """
 kept=""
@@ -19,7 +16,7 @@ while read -r word; do
     [ "$word" = restored ] && exit 0
     kept="  continue   agent-tui resume $word\\n"
 done
-printf "%b" "$1" >&3; stty "$2" <&3; printf "%s\\n%b" "$3" "$kept" >&3
+printf "%b" "$1"; stty "$2" <&1; printf "%s\\n%b" "$3" "$kept"
 """
 _WORDS = "agent-tui was killed; the terminal is restored"
 
@@ -27,7 +24,9 @@ _WORDS = "agent-tui was killed; the terminal is restored"
 class Guardian:
     """Watches from `watch` until `dismiss`."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, reset: str) -> None:
+        """`reset` is what undoes the modes that are set; the line settings are kept as they are now."""
+        self._reset = reset.replace("\x1b", "\\033")
         self._state = stty_state(descriptor)
         self._terminal = descriptor
         self._process: subprocess.Popen[bytes] | None = None
@@ -35,31 +34,18 @@ class Guardian:
 
     def watch(self) -> None:
         """Start it; without `sh` there is none."""
-        reset = RESET.replace("\x1b", "\\033")
-        terminal = os.dup(self._terminal)
         try:
             self._process = subprocess.Popen(
-                [
-                    "/bin/sh",
-                    "-c",
-                    f"exec 3<&{terminal}; {_SCRIPT}",
-                    "agent-tui-guardian",
-                    reset,
-                    self._state,
-                    _WORDS,
-                ],
+                ["/bin/sh", "-c", _SCRIPT, "agent-tui-guardian", self._reset, self._state, _WORDS],
                 stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
+                stdout=self._terminal,
                 stderr=subprocess.DEVNULL,
-                pass_fds=(terminal,),
                 start_new_session=True,
                 cwd="/",
                 env={"PATH": "/usr/bin:/bin"},
             )
         except OSError as error:
             print(f"agent-tui: no guardian for the terminal: {error}", file=sys.__stderr__)
-        finally:
-            os.close(terminal)
 
     def name(self, session_id: str) -> None:
         """The session that can be resumed if this process is killed."""
@@ -76,3 +62,13 @@ class Guardian:
             return
         with contextlib.suppress(OSError):
             self._process.communicate(b"restored\n", timeout=2)
+
+
+def stty_state(descriptor: int) -> str:
+    """The line settings of a terminal in the form of `stty -g`."""
+    flags = termios.tcgetattr(descriptor)
+    head = ":".join(f"{flag:x}" for flag in flags[:4])
+    characters = ":".join(
+        f"{character[0] if isinstance(character, bytes) else character:x}" for character in flags[6]
+    )
+    return f"{head}:{characters}"
