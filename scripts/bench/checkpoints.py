@@ -48,7 +48,7 @@ def main() -> int:
         "engine resident memory, largest tree",
         resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "MiB",
-        target="<= 100",
+        target="<= 100 MiB",
     )
     return 0
 
@@ -75,7 +75,7 @@ def measure(label: str, count: int, base: Path) -> None:
         restore_ms(root, core),
         "ms",
         floor=status,
-        target="<= 500",
+        target="<= 500 ms",
     )
     core.close()
     again, _ = timed(lambda: first_import(root, state_dir))

@@ -179,7 +179,7 @@ def body_ms(dialect: str, request: ModelRequest) -> float:
 def main() -> None:
     """Run all of it."""
     bare = process_ms("-c", "pass")
-    report("models: bare interpreter", bare, "ms", None, "none")
+    report("models: bare interpreter", bare, "ms")
     for sdk, target in (("openai", "under 300 ms"), ("anthropic", "under 700 ms")):
         ours = import_ms(f"load_sdk('{sdk}')")
         report(f"models: import {sdk}", ours, "ms", import_ms(f"import {sdk}"), target)

@@ -62,7 +62,7 @@ async def measure(policy: Policy, found: ProbeResult, repeats: int) -> None:
         assert ended.code == 0
     floor, value = statistics.median(plain), statistics.median(inside)
     report(f"spawn, {policy.mode}", value, "ms", floor=floor)
-    report(f"spawn, {policy.mode}, added", value - floor, "ms", floor=floor, target=f"<= {ADDED_MS:g}")
+    report(f"spawn, {policy.mode}, added", value - floor, "ms", floor=floor, target=f"<= {ADDED_MS:g} ms")
 
 
 def milliseconds(began: float) -> float:

@@ -192,7 +192,7 @@ async def reads(bench: Bench) -> None:
     begun = time.perf_counter()
     await asyncio.gather(*(bench.call("read_file", {"path": name}) for name in names))
     together = time.perf_counter() - begun
-    report("tools: 8 reads one after the other", serial * 1000, "ms", floor * 1000, "reported")
+    report("tools: 8 reads one after the other", serial * 1000, "ms", floor * 1000)
     report("tools: 8 reads at the same time", together * 1000, "ms", serial * 1000, "not above serial")
 
 

@@ -224,7 +224,7 @@ def keys_and_scroll(sizes: Sequence[int]) -> None:
         times = key_times(program, KEYS)
         for share in (0.5, 0.95, 0.99):
             value, least = percentile(times, share), percentile(floor, share)
-            target = "16 ms" if share == 0.95 else "-"
+            target = "16 ms" if share == 0.95 else ""
             report(
                 f"tui: key to screen p{share * 100:.0f}, {blocks:,} blocks, streaming",
                 value,
