@@ -56,7 +56,7 @@ class Turn:
         self._recovery = recovery
         self._session = scope.session
         self._snapshots = Snapshots(scope)
-        self._responder = Responder(scope, wake)  # `wake`: a message came, or a retry is wanted at once
+        self._responder = Responder(scope, wake, self._let_in)
         self._contract = Contract(scope, Wave(scope, self._snapshots, 0))
         self._told: list[str] = []  # limits that the model has yet to be told of
         self._empty = 0  # responses in a row without content
@@ -311,7 +311,11 @@ class Turn:
             text = "Limits: " + "; ".join(self._told)
             self._told.clear()
             await self._session.commit(NoticeItem(id=self._session.item_id("n"), text=text))
-        delivered = await deliver(self._session, self._session.fold.steps + 1)
+        return await self._let_in(self._session.fold.steps + 1)
+
+    async def _let_in(self, step: int) -> bool:
+        """The person's messages, seen by that step, with a checkpoint to go back to; False for none."""
+        delivered = await deliver(self._session, step)
         if delivered:
             self._snapshots.begin()
         return delivered

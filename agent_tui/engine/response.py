@@ -1,6 +1,7 @@
 """Gets one model response onto disk: request, retries, compaction, and the calls as proposed."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from agent_tui.engine.batch import skipped
@@ -8,7 +9,6 @@ from agent_tui.engine.compaction import Compactor
 from agent_tui.engine.events import Body, NoticeRaised, ResponseEnded, StatusChanged, StepStarted
 from agent_tui.engine.fold import step_number
 from agent_tui.engine.framing import budget_of, request_of, view_of, window_of
-from agent_tui.engine.inbox import deliver
 from agent_tui.engine.planning import carry_out_notice, hand_over
 from agent_tui.engine.prepare import Prepared, prepare_part, proposals, refuse_cut, refuse_repeated
 from agent_tui.engine.progress import call_fingerprint
@@ -51,8 +51,11 @@ class Response:
 class Responder:
     """Asks the model for the steps of one turn; `error` is the line of the last failure."""
 
-    def __init__(self, scope: Scope, wake: asyncio.Event) -> None:
+    def __init__(self, scope: Scope, wake: asyncio.Event, let_in: Callable[[int], Awaitable[bool]]) -> None:
+        """`wake`: a message came, or a retry is wanted at once; `let_in` moves messages into the log, seen by
+        a step of that number."""
         self.error = ""
+        self._let_in = let_in
         self._scope = scope
         self._session = scope.session
         self._compactor = Compactor(scope, self._view)
@@ -81,7 +84,7 @@ class Responder:
             finally:
                 self._requests += call.requests - sent
             if isinstance(answer, Steered):
-                await deliver(self._session, step_number(step_id))
+                await self._let_in(step_number(step_id))
                 if self._scope.relay.has_choice:  # its attempts are its own
                     call = ModelCall(self._scope, step_id, self._time_left)
             elif isinstance(answer, ModelError) and answer.kind is ErrorKind.CONTEXT_OVERFLOW:

@@ -37,7 +37,8 @@ class Feed:
         self._plan: blocks.Plan | None = None
         self._newest: blocks.Block | None = None
         self._began_after: blocks.Block | None = None  # the newest when the turn began
-        self._said_after: dict[int, blocks.Block | None] = {}  # step → the newest when something was said
+        self._steps = 0  # that began so far
+        self._said_after: dict[int, blocks.Block | None] = {}  # steps so far → the newest when a message came
         self._before_step: blocks.Block | None = None
         self._named: dict[str, str] = {}  # checkpoint → what it is before, in words
         self._kinds: dict[str, Pending] = {}
@@ -81,6 +82,7 @@ class Feed:
         self._places = earlier._places | self._places
         self._named = earlier._named | self._named
         self.rollbacks = earlier.rollbacks | self.rollbacks
+        self._steps = max(earlier._steps, self._steps)
 
     def blocks_after(self, checkpoint_id: str, shown: Sequence[blocks.Block]) -> list[blocks.Block] | None:
         """The blocks that came after a checkpoint; None where that is not known."""
@@ -165,7 +167,7 @@ class Feed:
         right = f"steer, step {body.step}" if pending.kind is InputKind.STEER else ""
         self._close_text()
         self.state.last_rollback = None
-        self._said_after.setdefault(body.step - 1, self._newest)
+        self._said_after.setdefault(self._steps, self._newest)
         self.add(blocks.UserMessage(text=pending.text, right=right, images=pending.images, at=self._at))
 
     def _returned(self, body: events.InputReturned) -> None:
@@ -201,7 +203,7 @@ class Feed:
 
     def _step_started(self, body: events.StepStarted) -> None:
         self._close_text()
-        self._before_step = self._newest
+        self._before_step, self._steps = self._newest, body.number
         self.state.step, self.state.not_run = body.number, 0
         self.state.retry, self.state.activity, self.state.held = None, "thinking", False
 

@@ -177,7 +177,11 @@ async def test_a_message_ends_the_wait_for_the_next_attempt(tmp_path: Path) -> N
         await run.wait(RetryScheduled)
         run.send(Submit(text="also this"))
         await run.wait(TurnEnded)
+        *_, last = (one for one in run.checkpointer.taken if one.cause.phase is Phase.TURN_START)
+        run.send(Rollback(checkpoint_id=last.id))
+        back = await run.wait(RolledBack)
     assert len(run.model.requests[1].view.units) == 2
+    assert isinstance(back, RolledBack) and back.messages == ("also this",)
 
 
 async def test_an_interrupt_ends_the_wait_for_the_next_attempt(tmp_path: Path) -> None:
