@@ -69,7 +69,6 @@ def _settle(
     """Ask what has to be known before a session: trust, a model, what without a sandbox. None: quit."""
     from agent_tui.bootstrap import sandbox_trouble
     from agent_tui.cli.settings import configure
-    from agent_tui.surroundings import git_branch
 
     trouble = sandbox_trouble(config)
     must_choose = is_new and config.model is None
@@ -78,6 +77,7 @@ def _settle(
         return config, settings
 
     from agent_tui.cli import questions
+    from agent_tui.surroundings import git_branch
 
     asker = questions.Asker(
         place=shown(config.workspace),
