@@ -23,16 +23,19 @@ class Terms(Protocol):
 class Asking:
     """One question, from its first line to its answer."""
 
-    def __init__(self, terms: Terms, question: Question, *, arguments: str, waiting: int) -> None:
+    def __init__(
+        self, terms: Terms, question: Question, *, arguments: str, waiting: int, is_spoken: bool
+    ) -> None:
         self._terms = terms
         self._question = question
         self._arguments = arguments  # of its call
         self._waiting = waiting  # approvals that are open
+        self._is_spoken = is_spoken  # for a screen reader
         self._grant = ""  # other than the one that is asked for
 
     async def answer(self, number: int, total: int) -> CommandBody | None:
         """The command that answers it; None where it was set aside. Raises Interrupted."""
-        body, known = questions.heading(self._question, number, total)
+        body, known = questions.heading(self._question, number, total, is_spoken=self._is_spoken)
         if not await self._show_pages(body):
             return None
         self._terms.say(*known)

@@ -27,10 +27,11 @@ def text(data: Any) -> list[str]:
 
 def spoken_diff(data: Any) -> list[str]:
     """A diff whose added and removed lines say so, for a screen reader."""
-    return [_spoken(line) for line in text(data)]
+    return [spoken(line) for line in text(data)]
 
 
-def _spoken(line: str) -> str:
+def spoken(line: str) -> str:
+    """One line of a diff, with a word for what its first character says."""
     if line.startswith(("+++", "---")):
         return line
     word = {"+": "added: ", "-": "removed: "}.get(line[:1])

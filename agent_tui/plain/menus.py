@@ -103,8 +103,8 @@ class Menus:
             args["until"] = newer.strip()
         data = await self._terms.facts(Subject.DIFF, **args)
         if data is not None:
-            is_spoken = self._config.interface.get("screen_reader") == "true"
-            self._terms.say(*(facts.spoken_diff(data) if is_spoken else facts.text(data)))
+            show = facts.spoken_diff if self._standing.is_spoken else facts.text
+            self._terms.say(*show(data))
 
     async def _take(self, rest: str) -> None:
         """A message that waits comes back as the next draft."""

@@ -9,6 +9,7 @@ from agent_tui.engine.commands import Answer, CommandBody, Decide, Settle
 from agent_tui.engine.events import ApprovalAsked, LostResultAsked, QuestionAsked
 from agent_tui.engine.types import Decision
 from agent_tui.frozen import frozen
+from agent_tui.plain.facts import spoken
 from agent_tui.plain.words import changes_text
 from agent_tui.safe_text import one_line, visible, warnings
 from agent_tui.short_path import short_path
@@ -57,14 +58,17 @@ def question_id(question: Question) -> str:
     return question.approval_id if isinstance(question, ApprovalAsked) else question.question_id
 
 
-def heading(question: Question, number: int, total: int) -> tuple[list[str], list[str]]:
-    """The object, which is paged when long, and the facts under it."""
+def heading(
+    question: Question, number: int, total: int, *, is_spoken: bool = False
+) -> tuple[list[str], list[str]]:
+    """The object, which is paged when long, and the facts under it; `is_spoken` is for a screen reader."""
     place = f"{number} of {total}"
     match question:
         case ApprovalAsked():
             shown = question.diff or question.assessment.shown
             body = [f"Approval needed, {place}. {_kind(question)}:"]
-            body += [f"  {line}" for line in visible(shown, strict=True).splitlines() or [""]]
+            lines = visible(shown, strict=True).splitlines() or [""]
+            body += [f"  {spoken(line) if is_spoken and question.diff else line}" for line in lines]
             facts = [f"Beware: {said}." for said in warnings(shown)] + _as_parsed(question)
             facts.append(f"In: {one_line(short_path(question.cwd), strict=True)}")
             facts.append(f"Why: {one_line(question.why)}.")

@@ -140,6 +140,11 @@ class Standing:
         self.model = self._status.model or self.model
 
     @property
+    def is_spoken(self) -> bool:
+        """Whether a screen reader is served."""
+        return self.config.interface.get("screen_reader") == "true"
+
+    @property
     def live_terminals(self) -> list[TerminalChanged]:
         """Those whose process is alive."""
         return [each for each in self._terminals.values() if each.state == "live"]

@@ -60,7 +60,7 @@ class Person:
 def asked(question: Question, *typed: str) -> tuple[CommandBody | None, list[str]]:
     """The answer and what was printed."""
     person = Person(typed)
-    asking = Asking(person, question, arguments="", waiting=1)
+    asking = Asking(person, question, arguments="", waiting=1, is_spoken=True)
     return asyncio.run(asking.answer(1, 1)), person.said
 
 
@@ -107,6 +107,11 @@ def test_a_command_that_leaves_the_sandbox_says_with_what_it_runs_again() -> Non
     assert "Grant: write /cache, for this command." in said
     assert "  1. Run again with this grant" in said
     assert decided == Decide(approval_id="a1", decision=Decision.ONCE, digest="d1")
+
+
+def test_a_diff_that_is_asked_about_says_what_is_added_and_removed() -> None:
+    _, said = asked(replace(APPROVAL, diff="--- a/x\n+++ b/x\n-old\n+new\n same"))
+    assert said[1:6] == ["  --- a/x", "  +++ b/x", "  removed: old", "  added: new", "   same"]
 
 
 def test_several_that_wait_are_denied_together() -> None:

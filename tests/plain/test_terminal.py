@@ -2,7 +2,7 @@
 
 import signal
 import termios
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,9 @@ from tests.waiting import until
 class Terminal:
     """A session that is typed to; what was printed before a line is not found again."""
 
-    def __init__(self, program: Program, server: ModelServer, *argv: str, environ: Mapping[str, str]) -> None:
+    def __init__(self, program: Program, server: ModelServer, *argv: str, **environ: str) -> None:
         line = [*command(), "--plain", *model_flags("chat", server.base_url()), *argv]
-        env = program.environ | dict(environ)
+        env = program.environ | environ
         self.tty = Tty(line, env=env, cwd=str(program.workspace), columns=100, rows=200)
 
     def says(self, *texts: str) -> None:
@@ -49,8 +49,8 @@ def program(tmp_path: Path) -> Program:
 def begin(program: Program, model_server: ModelServer) -> Iterator[Any]:
     opened: list[Terminal] = []
 
-    def start(*argv: str, environ: Mapping[str, str] | None = None) -> Terminal:
-        opened.append(Terminal(program, model_server, *argv, environ=environ or {}))
+    def start(*argv: str, **environ: str) -> Terminal:
+        opened.append(Terminal(program, model_server, *argv, **environ))
         opened[-1].says("you>")
         return opened[-1]
 
@@ -169,7 +169,7 @@ def test_a_draft_is_completed_edited_and_shown_with_what_is_hidden_in_it(
     (program.workspace / "built").mkdir()
     (program.workspace / "built" / "out.o").write_text("")
     model_server.script([{"text": "Seen."}])
-    line = begin(environ={"VISUAL": str(editor)})
+    line = begin(VISUAL=str(editor))
     line.tty.send("/he\t")
     line.says("you> /help")
     line.tty.send("\x15see @txt.py\t")
