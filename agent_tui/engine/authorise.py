@@ -15,8 +15,8 @@ from agent_tui.engine.prepare import Prepared, ended, prepare
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.types import ApprovalPolicy, Decision
 from agent_tui.frozen import frozen
-from sandbox.policy import Policy
-from tools.types import Outcome, OutcomeStatus
+from sandbox.policy import Mode, Policy
+from tools.types import Effects, Outcome, OutcomeStatus
 
 
 @frozen
@@ -49,6 +49,22 @@ class Authorised:
     policy: Policy
     under: InForce  # what allowed it; under other settings it is judged anew
     why: str = ""  # who or what allowed it, for the record
+
+
+def authorised(call: Prepared, policy: Policy, under: InForce, why: str) -> Authorised:
+    """The call with leave to run in `policy`. A command that was understood to read only may write where its
+    sandbox does not keep it from that, so it has a checkpoint like any other."""
+    assessment = call.assessment
+    if assessment is not None and assessment.action == "command" and assessment.read_only and _opens(policy):
+        may_write = replace(assessment, read_only=False, effects=Effects())
+        # judged anew, it is assessed anew
+        call = replace(call, assessment=may_write, policy=None)
+    return Authorised(call=call, policy=policy, under=under, why=why)
+
+
+def _opens(policy: Policy) -> bool:
+    """Whether something outside its private directories can be written in a sandbox."""
+    return policy.mode is not Mode.READ_ONLY or bool(policy.writable)
 
 
 @frozen
@@ -94,11 +110,11 @@ async def authorise(scope: Scope, calls: Sequence[Prepared]) -> list[Authorised]
         left = [decided[call.call_id] for call in calls]
         raise ChangedError([one.call for one in left if one.verdict.kind != "deny"])
     return [
-        Authorised(
-            call=one.call,
-            policy=one.verdict.policy or one.under.policy,
-            under=one.under,
-            why=", ".join(filter(None, (f"by {one.verdict.by}", one.verdict.scope))),
+        authorised(
+            one.call,
+            one.verdict.policy or one.under.policy,
+            one.under,
+            ", ".join(filter(None, (f"by {one.verdict.by}", one.verdict.scope))),
         )
         for one in decided.values()
         if one.verdict.kind == "allow"

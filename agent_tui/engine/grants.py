@@ -51,8 +51,9 @@ def apply_grant(policy: Policy, assessment: Assessment, step: str) -> Policy:
     A step that a person gave for this very call before it was known to need it counts by itself.
     Raises ValueError for a step that was not on offer.
     """
+    policy = _without_grant(policy, assessment)
     if not step:
-        return _without_grant(policy, assessment)
+        return policy
     steps = grant_steps(assessment) or (step,)
     for each in steps[: steps.index(step) + 1]:
         policy = _add(policy, assessment, *parse_step(each))

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from agent_tui.engine.authorise import Authorised, ChangedError, in_force
+from agent_tui.engine.authorise import ChangedError, authorised, in_force
 from agent_tui.engine.events import CallChanged, CallProposed
 from agent_tui.engine.prepare import Prepared, assessed, ended, prepare
 from agent_tui.engine.scope import Scope
@@ -53,7 +53,7 @@ async def _run(scope: Scope, wave: Wave, ready: Prepared, by: By) -> None:
         under = in_force(scope)
         call = assessed(scope.ports.toolbox, under.policy, ready)
         try:
-            await wave.run_allowed([Authorised(call=call, policy=under.policy, under=under, why=f"by {by}")])
+            await wave.run_allowed([authorised(call, under.policy, under, f"by {by}")])
         except ChangedError:
             continue
         return

@@ -226,7 +226,10 @@ class Recovery:
             return ()
 
     def _may_run_again(self, call: Call) -> bool:
-        """Reads and what touches only the session may be run a second time without a question."""
+        """Reads and what touches only the session may be run a second time without a question; not what had a
+        checkpoint, since it could write."""
+        if call.started is not None and call.started.checkpoint_id:
+            return False
         if call.proposed.tool in (ASK_TOOL, PLAN_TOOL):
             return True
         toolbox, policy = self._scope.ports.toolbox, self._scope.ports.gate.policy()

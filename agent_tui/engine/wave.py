@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from agent_tui.engine.asking import ask_approvals, ask_question
-from agent_tui.engine.authorise import Authorised, ChangedError, authorise, gated, in_force
+from agent_tui.engine.authorise import Authorised, ChangedError, authorise, authorised, gated, in_force
 from agent_tui.engine.changes import merge_changes
 from agent_tui.engine.events import (
     Body,
@@ -277,7 +277,7 @@ class Wave:
         if verdict.kind != "allow" or verdict.policy is None:
             text = f"{ran.outcome.text}\n{verdict.text}" if decided.feedback else ran.outcome.text
             return replace(ran, outcome=replace(ran.outcome, text=text))
-        again = Authorised(call=ran.call, policy=verdict.policy, under=under, why="by person")
+        again = authorised(ran.call, verdict.policy, under, "by person")
         return await self._run_again(ran, again)
 
     async def _run_again(self, first: Ran, again: Authorised) -> Ran:

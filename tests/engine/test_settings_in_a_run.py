@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.engine.approvals import SessionGate
 from agent_tui.engine.commands import Decide, Rollback, RunShell, Set, Submit
 from agent_tui.engine.events import (
     ApprovalAsked,
@@ -16,6 +17,7 @@ from agent_tui.engine.events import (
     SettingChanged,
     TurnEnded,
 )
+from agent_tui.engine.judgement import SessionGrant
 from agent_tui.engine.types import ApprovalPolicy, Decision
 from checkpoints.types import Cause, Checkpoint, Phase
 from context.view import NoticeUnit
@@ -24,6 +26,7 @@ from tests.engine.fakes import Engine, FakeCheckpointer, FakeToolbox, Step, call
 from tests.engine.test_drift import model_told, with_real_gate
 from tests.engine.test_unwritable import Disk
 from tools.types import (
+    READS_NOTHING,
     Arguments,
     Assessment,
     CallClass,
@@ -217,6 +220,54 @@ async def test_a_change_while_the_checkpoint_is_taken_holds_for_the_call_behind_
         await run.wait(CallEnded)
         await run.idle()
     assert (sandboxes(run), len(run.toolbox.ran)) == (["read-only, net off"], 1)
+
+
+class Reads(FakeToolbox):
+    """Its commands are understood to read only; a session may have granted one more than that."""
+
+    def assess(self, tool: str, arguments: Arguments, policy: Policy) -> Assessment:
+        found = super().assess(tool, arguments, policy)
+        return replace(found, effects=READS_NOTHING, read_only=True, keys=("run ls",))
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "step", "ran_in"),
+    [
+        ("workspace-write", "", "read-only, net off"),
+        ("workspace-write", "read_path /x", "read-only, net off"),
+        ("workspace-write", "network", "read-only, net on"),
+        ("workspace-write", "write_path /x", "read-only + /x, net off"),
+        ("workspace-write", "no_sandbox", "no sandbox"),
+        ("workspace-write", "by person", "workspace, net off"),
+        ("off", "", "no sandbox"),
+    ],
+)
+async def test_a_command_that_reads_has_a_checkpoint_where_its_sandbox_would_let_it_write(
+    tmp_path: Path, sandbox: str, step: str, ran_in: str
+) -> None:
+    script = calls(("exec_command", {"cmd": "ls"})), text("done")
+    async with engine(tmp_path, *script, toolbox=Reads()) as run:
+        with_real_gate(run)
+        await change(run, "sandbox", sandbox)
+        if step == "by person":
+            run.send(RunShell(command="ls"))
+        else:
+            gate = run.runtime._ports.gate
+            assert isinstance(gate, SessionGate)
+            if step:
+                version = gate._facts.version
+                gate._grants["a1"] = SessionGrant(
+                    id="a1", keys=("run ls",), cwd=str(tmp_path), step=step, version=version
+                )
+            run.send(Submit(text="go"))
+        started = await run.wait(CallStarted)
+        await run.idle()
+    assert isinstance(started, CallStarted) and started.sandbox == ran_in
+    before = [
+        one.cause.only_touched for one in run.checkpointer.taken if one.cause.phase is Phase.BEFORE_CALL
+    ]
+    is_held = ran_in in ("read-only, net off", "read-only, net on")
+    assert (bool(started.checkpoint_id), before) == ((False, []) if is_held else (True, [False]))
 
 
 async def test_what_could_not_be_stored_is_not_in_force(tmp_path: Path) -> None:
