@@ -212,7 +212,7 @@ def test_a_search_dies_with_the_program_whatever_hangs_in_it(tmp_path: Path, sea
     place.mkdir()
     (place / "a.txt").write_text("a" * 100)
     waiting = tmp_path / "rg"
-    waiting.write_text(f'#!/bin/sh\n[ "$1" = --no-config ] && exit\nexec tail -f /dev/null {place}\n')
+    waiting.write_text(f'#!/bin/sh\n[ "$1" = --no-config ] && exit\nexec tail -f {place}/a.txt\n')
     waiting.chmod(0o755)
     code = (
         "import asyncio; from pathlib import Path; from tools.searching import Query, search\n"
@@ -224,8 +224,11 @@ def test_a_search_dies_with_the_program_whatever_hangs_in_it(tmp_path: Path, sea
     root = Path(__file__).parents[2]
     program = subprocess.Popen([sys.executable, "-c", code], cwd=root)
 
+    # in the arguments of what hangs, and of none before it
+    mark = f"{place}/a.txt" if searcher == "ripgrep" else f"+{place.name}"
+
     def searching() -> list[int]:
-        return [pid for pid in processes_with(place.name) if pid != program.pid]
+        return [pid for pid in processes_with(mark) if pid != program.pid]
 
     until(searching)
     program.kill()
