@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
+from textual.geometry import Offset
 
 from agent_tui.tui import themes
 from agent_tui.tui.chosen import Chosen
@@ -79,9 +80,11 @@ class SheetApp(App[str], inherit_bindings=False):
         above = len(self._body.lines) - (self.size.height - OTHER_ROWS)
         if above > 0:
             foot = "PgUp shows what is above · " + foot
+        picked = [row for row, line in enumerate(lines) if plain(line).startswith("  > ")]
         if not self._scrolled:  # the options are at the end, and the picked one is never out of sight
-            picked = [row for row, line in enumerate(lines) if plain(line).startswith("  > ")]
             self._body.top = min([max(above, 0), *picked])
+        if picked:  # screen readers and magnifiers follow the terminal's cursor
+            self.cursor_position = Offset(2, max(picked[0] - self._body.top, 0))
         self._foot.show([clip([Span("  " + own_words(foot, self._glyphs), "muted")], width)])
 
     def on_key(self, event: events.Key) -> None:

@@ -52,6 +52,16 @@ async def test_a_sheet_returns_what_was_chosen(sheet: Sheet, keys: list[str], va
     assert (app.return_value or "") == value
 
 
+@pytest.mark.parametrize("height", [24, 15])
+async def test_the_cursor_of_the_terminal_stands_at_the_picked_option(height: int) -> None:
+    app = SheetApp(FOUND)
+    async with app.run_test(size=(60, height)) as pilot:
+        for _ in range(3):
+            await pilot.pause()
+            assert rows(app)[app.cursor_position.y].startswith("  > ")
+            await pilot.press("down")
+
+
 async def test_nothing_typed_answers_a_sheet() -> None:
     """Kin of A31: what was typed for the editor, too early or in one go, trusts nothing."""
     now = [0.0]
