@@ -81,7 +81,7 @@ def parsed(data: bytes) -> Answers:
         background_is_dark=None if background is None else _luminance(background) < 0.5,
         glyphs_fit=None if column is None else int(column[2]) == len(_GLYPHS) + 1,
         has_kitty_keys=True if _KITTY.search(data) else False if _ATTRIBUTES.search(data) else None,
-        typed=typed.decode("utf-8", errors="ignore"),
+        typed=typed.decode("utf-8", errors="ignore").rstrip("\n"),  # Enter there was for nothing on a screen
     )
 
 

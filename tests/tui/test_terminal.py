@@ -153,6 +153,11 @@ def test_what_a_terminal_says_of_its_keys(
     assert (answers.typed, keys_told(answers.has_kitty_keys)) == ("typed", told)
 
 
+def test_enter_before_the_first_picture_adds_no_empty_line_to_the_draft() -> None:
+    assert parsed(b"one\ntwo\n\n\x1b[?62;22c").typed == "one\ntwo"
+    assert parsed(b"\n").typed == ""
+
+
 def sent(tmp_path: Path) -> str:
     return (tmp_path / "sent.log").read_text()
 
