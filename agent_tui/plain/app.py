@@ -9,7 +9,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import Any
 
 from agent_tui import handover
@@ -86,6 +86,8 @@ class PlainApp:
         self._is_choosing = False  # what is typed belongs to a menu
         self._commands = 0
         self._newest = ""  # line that was printed
+        self.is_bare = False  # what is printed stands behind an open prompt, not above it
+        self._is_prompting = False
         self._session_id = ""
         self._running = False
         self._pending: set[str] = set()  # command ids of messages that are in no turn yet
@@ -258,9 +260,12 @@ class PlainApp:
 
     async def _line(self, prompt: str, draft: str = "") -> str | None:
         """See LineSource.read."""
-        line = await self._lines.read(prompt, draft)
-        self._newest = prompt  # it stands above what is printed next
-        return line
+        self._is_prompting = True
+        try:
+            return await self._lines.read(prompt, draft)
+        finally:
+            self._is_prompting = False
+            self._newest = prompt  # it stands above what is printed next
 
     def _submit(self, text: str) -> None:
         self._offered = ""
@@ -396,6 +401,9 @@ class PlainApp:
 
     def say(self, *lines: str) -> None:
         """Print lines; of blank ones in a row only the first."""
+        if self.is_bare and self._is_prompting and lines:
+            sys.stdout.write("\n")
+            self._is_prompting = False
         for line in lines:
             if line or self._newest:
                 sys.stdout.write(line + "\n")
@@ -413,15 +421,21 @@ async def run(engine: Engine, config: Config, *, first: Submit | None, offered: 
             words = one_line(shlex.join(app.next_arguments), strict=True)
             app.say(f"Go on with: agent-tui {words}")
         return code
+    from prompt_toolkit.application import create_app_session
+    from prompt_toolkit.output.plain_text import PlainTextOutput
     from prompt_toolkit.patch_stdout import patch_stdout
+    from prompt_toolkit.utils import is_dumb_terminal
 
+    is_bare = is_dumb_terminal() or not sys.stdout.isatty()  # nothing can be printed above the prompt
+    screen = create_app_session(output=PlainTextOutput(sys.stdout)) if is_bare else patch_stdout()
     history = None if config.ephemeral else history_file(config.state_dir, config.workspace)
     guardian = Guardian(sys.stdin.fileno(), RESET)
     guardian.watch()
     try:
-        with keys_kept(), patch_stdout() if sys.stdout.isatty() else nullcontext():
+        with keys_kept(), screen:
             lines = TerminalLines(history)
             app = PlainApp(engine, config, lines, offered)
+            app.is_bare = is_bare
             app.named = guardian.name if not config.ephemeral else app.named
             lines.completing.listing = app.list_files
             code = await app.run(first)

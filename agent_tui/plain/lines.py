@@ -48,7 +48,7 @@ def keys_kept() -> Iterator[None]:
     before = termios.tcgetattr(terminal)
     mode = termios.tcgetattr(terminal)
     mode[0] &= ~termios.ICRNL
-    mode[3] &= ~termios.ICANON
+    mode[3] &= ~(termios.ICANON | termios.ECHO)  # the prompt shows what was typed ahead
     mode[6][termios.VMIN], mode[6][termios.VTIME] = 1, 0
     termios.tcsetattr(terminal, termios.TCSANOW, mode)
     try:
@@ -66,11 +66,13 @@ class TerminalLines:
 
     def __init__(self, history: Path | None) -> None:
         from prompt_toolkit import PromptSession
+        from prompt_toolkit.utils import is_dumb_terminal
 
         from agent_tui.plain import keyboard
         from agent_tui.plain.completion import Completing
 
         self._past = keyboard.Past(History(history))
+        self._is_dumb = is_dumb_terminal()
         self.completing = Completing()
         keys = keyboard.Keyboard(sys.stdin)
         keys.take_early()
@@ -88,7 +90,8 @@ class TerminalLines:
         """See LineSource."""
         self._past.takes = prompt == MESSAGE
         try:
-            return await self._session.prompt_async(prompt, default=draft)
+            shown = prompt + visible(draft) if self._is_dumb else prompt  # there a draft is not drawn
+            return await self._session.prompt_async(shown, default=draft)
         except KeyboardInterrupt as error:
             raise Interrupted from error
         except EOFError:
@@ -97,9 +100,12 @@ class TerminalLines:
 
     def set_aside(self) -> str:
         """See LineSource."""
-        app = self._session.app
+        from prompt_toolkit.application import get_app_or_none
+
+        own = self._session.app
+        app = own if own.is_running else get_app_or_none()  # on a dumb terminal each prompt has its own
         draft = self._session.default_buffer.text
-        if app.is_running and app.future is not None and not app.future.done():
+        if app is not None and app.is_running and app.future is not None and not app.future.done():
             app.exit()  # with the result None
         return draft
 

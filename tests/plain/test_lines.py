@@ -44,7 +44,7 @@ async def test_a_key_typed_while_something_is_printed_above_the_prompt_is_still_
             lines = TerminalLines(None)
             line = asyncio.create_task(lines.read("> "))
             # until the editor has the terminal
-            await asyncio.to_thread(until, lambda: not termios.tcgetattr(terminal)[3] & termios.ECHO)
+            await asyncio.to_thread(until, lambda: not termios.tcgetattr(terminal)[3] & termios.ISIG)
             async with asyncio.timeout(WAIT_S):
                 async with in_terminal():
                     os.write(keyboard, b"\x04")

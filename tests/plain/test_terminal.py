@@ -197,3 +197,17 @@ def test_a_kill_leaves_the_terminal_as_it_was(begin: Any) -> None:
     assert flags & termios.ICANON
     assert flags & termios.ECHO
     assert line.tty.data.rindex(b"\x1b[?2004l") > line.tty.data.rindex(b"\x1b[?2004h")
+
+
+def test_a_dumb_terminal_is_asked_in_order_and_gets_no_escape_sequence(
+    model_server: ModelServer, begin: Any
+) -> None:
+    model_server.script([{"calls": [call("exec_command", cmd="touch a")]}, {"text": "done it"}])
+    line = begin("-a", "untrusted", TERM="dumb")
+    line.tty.send("go\r")
+    line.says("  8. Deny and pause\nanswer 1 to 8>")
+    line.tty.send("1\r")
+    line.says("Ran: touch a", "done it", "Done: 2 steps")
+    line.tty.send("/quit\r")
+    assert line.tty.wait() == 0
+    assert b"\x1b" not in line.tty.data
