@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from agent_tui.engine import events as e
 from agent_tui.engine.types import CallState, Decision, EndReason
 from checkpoints.types import FileChange
-from tests.tui import scenes
+from tests.tui import gallery, scenes
 from tests.tui.gallery import Scene
 from tools.types import Grant
 from tools.types import OutcomeStatus as S
@@ -125,6 +125,12 @@ def host() -> list[e.Body]:
     ]  # fmt: skip
 
 
+def hidden() -> list[e.Body]:
+    """A command with a direction mark, a zero-width character, forty blanks and an escape sequence."""
+    command = f"ls \u202etxt.\u200b{' ' * 40}\x1b[2K; touch EVIL"
+    return [*scenes.turn(), *scenes.approval(1, command)]
+
+
 def notices() -> Sequence[e.Body]:
     """What a start has to tell."""
     sandbox = (
@@ -148,5 +154,11 @@ SCENES: dict[str, Scene] = {
     "no-progress": Scene(play=circles, keys=("arm",)),
     "no-checkpoint": Scene(play=no_checkpoint, keys=("arm",)),
     "network-for-a-command": Scene(play=host, keys=("arm",)),
+    "hidden-in-a-command": Scene(play=hidden, keys=("arm",)),
     "start-notices": Scene(play=notices),
+    # Prompts that leave the keys to a draft.
+    "leaving-the-sandbox-unarmed": Scene(play=gallery.leaves_sandbox, keys=("x",)),
+    "question-unarmed": Scene(play=gallery.question, keys=("x",)),
+    "lost-result-unarmed": Scene(play=gallery.lost, keys=("x",)),
+    "limit-reached-unarmed": Scene(play=limit, keys=("x",)),
 }
