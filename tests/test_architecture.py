@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -321,16 +322,20 @@ def test_libraries_stay_in_their_place(name: str) -> None:
     assert wrong == []
 
 
-def test_every_dependency_is_used() -> None:
+def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    names = {line.partition(">")[0].partition("=")[0].replace("-", "_") for line in project["dependencies"]}
+    extras = [line for lines in project["optional-dependencies"].values() for line in lines]
+    declared = {
+        re.split("[>=]", line)[0].replace("-", "_").removesuffix("_py")
+        for line in (*project["dependencies"], *extras)
+    }
     text = "\n".join(path.read_text(encoding="utf-8") for path in MODULES.values())
-    assert {name for name in names if not re.search(rf'(?:import|from) {name}\b|"{name}"', text)} == set()
+    used = {name for name in declared if re.search(rf'(?:import|from) {name}\b|"{name}"', text)}
+    assert declared - used == set()
+    assert set(PLACES) - declared - sys.stdlib_module_names == {"anyio"}, "which both SDKs bring"
 
 
 def test_every_foreign_import_has_a_place() -> None:
-    import sys
-
     known = {*PLACES, *PACKAGES, *sys.stdlib_module_names}
     found = {
         f"{name} imports {target}"
