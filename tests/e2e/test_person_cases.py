@@ -134,8 +134,12 @@ def test_a_command_goes_on_behind_a_suspended_interface(
     program: Program, model_server: ModelServer
 ) -> None:  # A40
     bell = Bell(program.workspace)
-    quiet = "echo up > bell; sleep 0.5; echo down > bell; echo over"
-    model_server.script([{"calls": [call("exec_command", cmd=quiet)]}, {"text": "came back"}])
+    gate = program.workspace / "gate"
+    os.mkfifo(gate)
+    with (program.workspace / ".gitignore").open("a") as ignored:
+        ignored.write("/gate\n")
+    waits = "echo up > bell; cat gate; echo down > bell"
+    model_server.script([{"calls": [call("exec_command", cmd=waits)]}, {"text": "came back"}])
     with start(program, model_server, "go") as screen:
         assert bell.wait() == "up\n"
         screen.type("a draft")
@@ -143,6 +147,7 @@ def test_a_command_goes_on_behind_a_suspended_interface(
         screen.type("\x1a")
         _, status = os.waitpid(screen._pid, os.WUNTRACED)
         assert os.WIFSTOPPED(status)
+        gate.write_text("over\n")
         assert bell.wait() == "down\n", "the command is not stopped with it"
         os.kill(screen._pid, signal.SIGCONT)
         screen.shows("│ over", "came back", "● done", "a draft")
