@@ -477,6 +477,12 @@ def test_the_pages_name_files_that_exist() -> None:
     assert missing == ["architecture.md: " + str(ROOT / "agent_tui/_bundled")]  # in a wheel only
 
 
+def test_the_architecture_names_every_module_that_stands_by_itself() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    names = {path.stem for path in (ROOT / "agent_tui").glob("*.py")} - {"__init__"}
+    assert {name for name in names if not re.search(rf"\b{name}\b", page)} == set()
+
+
 def test_the_security_page_names_tests_of_the_sandbox_that_exist() -> None:
     page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(\w+\.py)`", page))
