@@ -31,7 +31,9 @@ class Terminal:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
             os.chdir(program.workspace)
             words = [*(line or command(*program.hidden, first=program.first)), *argv]
-            os.execvpe(words[0], words, program.environ | environ)
+            # no such answer comes from here, and the editor of lines would wait for one at each prompt
+            silent = {"PROMPT_TOOLKIT_NO_CPR": "1"}
+            os.execvpe(words[0], words, program.environ | silent | environ)
 
     def __enter__(self) -> Self:
         return self
