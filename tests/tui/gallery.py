@@ -445,7 +445,7 @@ def checkpoint(
         id=f"7f3a/{seq}",
         session="7f3a",
         seq=seq,
-        created_at=946_684_800.0 + 60 * seq,
+        created_at=60.0 * seq,
         cause=cause,
         tree="t",
         changes=changes,
