@@ -82,7 +82,7 @@ def _insist(prompt: str, problem: Callable[[str], str], read: Callable[[str], st
         said = problem(given)
         if not said:
             return given
-        print(visible(f"{said}; again, or Enter to go back"))
+        print(visible(f"{said}; try again, or Enter to go back"))
     return ""
 
 
