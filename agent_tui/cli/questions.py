@@ -5,6 +5,8 @@ On a screen each question is a sheet of `agent_tui.tui.start`; in line mode the 
 
 import asyncio
 import os
+import sys
+import termios
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Literal
@@ -207,6 +209,8 @@ def _ask_in_lines(sheet: Sheet) -> str:
         print(f"{label}: {' '.join(text.split())}")
     keys = [option.key for option in sheet.options]
     leave = [] if any(not option.value for option in sheet.options) else [LEAVE]
+    if sys.stdin.isatty():
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before it was there is no answer
     while True:
         answer = ask_line(f"{', '.join([*keys, *leave])}> ").lower()
         if not answer and sheet.preselected >= 0:

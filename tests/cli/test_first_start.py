@@ -41,10 +41,13 @@ def test_trust_holds_for_exactly_these_files(program: Program) -> None:
         terminal.expect('.agent-tui/config.toml  sets verify = "make"  (a command)')
         terminal.expect('ignored: sandbox = "off"  (may not be loosened)')
         terminal.expect("AGENTS.md  1 line of instructions")
+        terminal.expect("n, t, v, q> ")
         terminal.type("v\n")
         terminal.expect("be kind")
+        terminal.expect("n, t, v, q> ")
         terminal.type("t\n")
         terminal.expect("No model is set up.")
+        terminal.expect("5> ")
         terminal.type("q\n")
         assert terminal.end() == 0
     assert (layer(program, "verify"), layer(program, "sandbox")) == ("project", "default")
@@ -67,6 +70,15 @@ def test_not_now_is_the_answer_of_a_bare_enter_and_is_kept(program: Program) -> 
     with Terminal(program) as terminal:
         terminal.expect("No model is set up.")
         assert "until you trust" not in terminal.seen
+
+
+def test_what_was_typed_before_the_question_was_there_does_not_answer_it(program: Program) -> None:
+    with Terminal(program) as terminal:
+        terminal.type("t\n")
+        terminal.expect("n, t, v, q>")
+        terminal.type("n\n")
+        terminal.expect("No model is set up.")
+    assert layer(program, "verify") == "default"
 
 
 def test_quitting_keeps_no_answer(program: Program) -> None:
@@ -94,6 +106,7 @@ def test_keys_and_servers_that_were_found_are_offered(tmp_path: Path) -> None:
         terminal.expect("openai/")
         terminal.expect("OPENAI_API_KEY")
         terminal.expect("Try the demo")
+        terminal.expect("q> ")
         terminal.type("q\n")
         assert terminal.end() == 0
         assert "sk-secret" not in terminal.seen
@@ -177,11 +190,11 @@ def test_without_a_sandbox_it_is_asked_once_what_to_do(tmp_path: Path) -> None:
     program.workspace.mkdir()
     with Terminal(program, "-m", "demo/scripted") as terminal:
         terminal.expect("The sandbox cannot start on this machine.")
-        terminal.expect("Look only")
+        terminal.expect("1, 2, 3> ")
         terminal.type("q\n")
         assert terminal.end() == 0
     with Terminal(program, "-m", "demo/scripted") as terminal:
-        terminal.expect("Look only")
+        terminal.expect("1, 2, 3> ")
         terminal.type("2\n")
         terminal.expect("Sandbox: read-only")
 
