@@ -47,8 +47,8 @@ def _verified(scope: Scope, reason: EndReason) -> EndReason:
     fold = scope.session.fold
     if reason is not EndReason.COMPLETED or scope.config.verify or not (fold.run and fold.run.changes):
         return reason
-    check, good = last_check(fold.facts.values())
-    return reason if good or not check else EndReason.COMPLETED_UNVERIFIED
+    check = last_check(fold.facts.values())
+    return reason if check is None or check.is_good else EndReason.COMPLETED_UNVERIFIED
 
 
 async def _close_calls(scope: Scope, reason: EndReason) -> None:
@@ -80,7 +80,7 @@ def _last_parts(scope: Scope, reason: EndReason, text: str, error: str) -> list[
         over = "" if reason is EndReason.INTERRUPTED else " This task is given up: do not go on with it."
         said = f"Interrupted by the user: effects may be partial.{changed}{over}"
         parts.append(NoticeItem(id=scope.session.item_id("n"), text=said))
-    check, _ = last_check(fold.facts.values())
+    check = last_check(fold.facts.values())
     cause = scope.stop.why or str(reason)
     return [
         *parts,
@@ -97,7 +97,8 @@ def _last_parts(scope: Scope, reason: EndReason, text: str, error: str) -> list[
             changes=run.changes,
             text=text,
             error=error,
-            last_check=check,
+            last_check=check.command if check else "",
+            check_result=check.result if check else "",
             report=summary(fold, facts.sentence),
         ),
     ]

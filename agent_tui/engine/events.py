@@ -297,7 +297,8 @@ class TurnEnded:
     changes: tuple[FileChange, ...] = ()
     text: str = ""  # the final answer
     error: str = ""
-    last_check: str = ""
+    last_check: str = ""  # its command
+    check_result: str = ""  # such as "passed after the last change"
     report: str = ""  # changed files, last check and open failures in words, from the records alone
 
 

@@ -107,6 +107,6 @@ def _shown(limit: Limit, amount: float, *, bare: bool = False) -> str:
 def _state(fold: Fold) -> str:
     """What is not checked yet, and how much has changed."""
     changed = len(fold.run.changes) if fold.run else 0
-    check, _ = last_check(fold.facts.values())
+    check = last_check(fold.facts.values())
     files = f"{changed} file{'' if changed == 1 else 's'} changed in this turn"
     return f"Last check: {check or 'none was run'}; {files}"

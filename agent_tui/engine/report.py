@@ -5,16 +5,30 @@ from typing import TYPE_CHECKING
 
 from agent_tui.engine.changes import shown
 from agent_tui.engine.fold import Fold
+from agent_tui.frozen import frozen
 from checkpoints.types import FileChange
 
 if TYPE_CHECKING:
     from context.facts import CallFact
 
 MAX_LINES = 12
+MAX_CHECK_CHARS = 60
 
 
-def last_check(facts: "Iterable[CallFact]") -> tuple[str, bool]:
-    """The newest check with its exit code and whether it passed after the last change; '' for none."""
+@frozen
+class Check:
+    """The newest check of a run: its command in one line, and what it came to, in words."""
+
+    command: str
+    result: str
+    is_good: bool  # passed, after the last change
+
+    def __str__(self) -> str:
+        return f"`{self.command}` {self.result}"
+
+
+def last_check(facts: "Iterable[CallFact]") -> Check | None:
+    """The newest check; None where none was run."""
     check: CallFact | None = None
     stale = False
     for fact in facts:
@@ -23,10 +37,13 @@ def last_check(facts: "Iterable[CallFact]") -> tuple[str, bool]:
         elif fact.changes:
             stale = True
     if check is None:
-        return "", False
+        return None
     outcome = "passed" if check.passed else f"failed{exit_text(check.exit_code)}"
     when = "before the last change" if stale else "after the last change"
-    return f"{check.target} {outcome} {when}", check.passed and not stale
+    command = " ".join(check.target.split())
+    if len(command) > MAX_CHECK_CHARS:
+        command = f"{command[: MAX_CHECK_CHARS - 1]}…"
+    return Check(command=command, result=f"{outcome} {when}", is_good=check.passed and not stale)
 
 
 def exit_text(code: int | None) -> str:
@@ -54,7 +71,7 @@ def names(changes: Iterable[FileChange]) -> str:
 def summary(fold: Fold, why: str) -> str:
     """The account that stands for a final answer when the model gives none."""
     changes = fold.run.changes if fold.run else ()
-    check, _ = last_check(fold.facts.values())
+    check = last_check(fold.facts.values())
     failures = open_failures(fold.facts.values())[-MAX_LINES:]
     lines = [
         f"The run ended: {why}",

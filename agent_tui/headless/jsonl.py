@@ -246,7 +246,7 @@ def _turn_ended(body: TurnEnded) -> Json:
         "cost_usd": body.cost_usd,
         "steps": body.steps,
         "duration_s": body.duration_s,
-        "last_check": body.last_check,
+        "last_check": f"{body.last_check} {body.check_result}".strip(),
     }
 
 

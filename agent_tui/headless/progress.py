@@ -137,6 +137,6 @@ def _ended(body: TurnEnded) -> str:
     if body.changes:
         facts.append(_files(body.changes))
     if body.last_check:
-        facts.append(one_line(body.last_check))
+        facts.append(one_line(f"{body.last_check} {body.check_result}"))
     error = f": {one_line(body.error)}" if body.error and body.exit_code else ""
     return f"agent-tui: {facts[0]}{error} · {' · '.join(facts[1:])}"

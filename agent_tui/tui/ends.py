@@ -70,7 +70,7 @@ def ended(body: TurnEnded, state: State, at: float, *, cut: bool = False) -> Tur
         duration_s=body.duration_s,
         cost_usd=body.cost_usd,
         changes=body.changes,
-        last_check=body.last_check,
+        last_check=f"`{body.last_check}` {body.check_result}" if body.last_check else "",
         hint=HINTS.get(body.reason, ""),
         at=at,
     )

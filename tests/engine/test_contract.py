@@ -89,4 +89,11 @@ async def test_done_without_a_check_after_the_last_change_is_said(tmp_path: Path
         run.checkpointer.changes = [(), (FileChange(path="a", kind="M"),)]
         ended = await finish(run)
     assert (ended.reason, ended.exit_code) == (EndReason.COMPLETED_UNVERIFIED, 0)
-    assert ended.last_check == "pytest passed before the last change"
+    assert (ended.last_check, ended.check_result) == ("pytest", "passed before the last change")
+
+
+async def test_a_long_check_is_named_in_one_short_line(tmp_path: Path) -> None:
+    script = [calls(("exec_command", {"cmd": "pytest \\\n -q tests/" + 100 * "x"})), text("done")]
+    async with engine(tmp_path, *script) as run:
+        ended = await finish(run)
+    assert ended.last_check == "pytest \\ -q tests/" + 41 * "x" + "…"

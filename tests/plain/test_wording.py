@@ -103,7 +103,8 @@ def test_the_end_of_a_turn_says_why_what_and_how_it_was_checked() -> None:
         steps=6,
         duration_s=58.0,
         changes=(FileChange(path="slugify.py", kind="M"),),
-        last_check="pytest -q passed after the last change",
+        last_check="pytest -q",
+        check_result="passed after the last change",
     )
     assert told(ended)[1] == (
         "Done: 6 steps, 58 seconds, 51 cents. 1 file changed: slugify.py. "

@@ -240,7 +240,8 @@ def finished() -> list[e.Body]:
         e.StatusChanged(context_used=46_000, cost_usd=0.51, activity=""),
         e.TurnEnded(
             run_id="r1", reason=EndReason.COMPLETED, sentence="done", exit_code=0, usage=USAGE, cost_usd=0.51, steps=6,
-            duration_s=58.0, changes=ALL_CHANGES, text=last, last_check="`pytest -q` passed after the last change",
+            duration_s=58.0, changes=ALL_CHANGES, text=last, last_check="pytest -q",
+            check_result="passed after the last change",
         ),
     ]  # fmt: skip
 
