@@ -216,11 +216,21 @@ class _Begun:
 
 
 async def _end(pid: int, ready: Preparation | None) -> None:
-    """Nothing of a bwrap is left when this returns, nor of what was prepared for it."""
-    os.kill(pid, signal.SIGKILL)
+    """Nothing of a bwrap is left when this returns, nor of what was prepared for it; whoever waits may be
+    told a second time to give up."""
+    ending = asyncio.create_task(asyncio.to_thread(_end_all, pid, ready))
     try:
-        await asyncio.to_thread(os.waitpid, pid, 0)
-    finally:  # whoever waits may be told a second time to give up
+        await asyncio.shield(ending)
+    except asyncio.CancelledError:
+        await asyncio.wait({ending})
+        raise
+
+
+def _end_all(pid: int, ready: Preparation | None) -> None:
+    """Its child goes before the stand-ins do: one that still mounts would make them anew."""
+    try:
+        processes.end_tree(pid)
+    finally:
         if ready:
             ready.release()
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import select
 import signal
 from contextlib import suppress
 from dataclasses import dataclass
@@ -104,3 +105,27 @@ def has_handles() -> bool:
 def open_handle(pid: int) -> Handle:
     """Raises OSError when the process is gone or the kernel is older than 5.3."""
     return Handle(pid, os.pidfd_open(pid))
+
+
+def end_tree(pid: int) -> None:
+    """Kill a child of ours and all below it; blocks until nothing of them is left. It is stopped first, so
+    that it starts nothing while it is looked at."""
+    os.kill(pid, signal.SIGSTOP)
+    _, status = os.waitpid(pid, os.WUNTRACED)
+    if not os.WIFSTOPPED(status):
+        return  # it had ended, and is reaped with this
+    held: list[Handle] = []
+    try:
+        for below in descendants(pid):
+            with suppress(ProcessLookupError):
+                held.append(open_handle(below))
+        for handle in held:
+            handle.signal(signal.SIGKILL)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    for handle in held:
+        gone = select.poll()
+        gone.register(handle.fd, select.POLLIN)
+        gone.poll()
+        handle.close()

@@ -12,6 +12,7 @@ import pytest
 
 from sandbox import seccomp
 from sandbox.channels import ARGUMENTS_FD, add_bwrap_channels, open_channels
+from sandbox.launch import spawn
 from sandbox.leftovers import sweep
 from sandbox.policy import Mode
 from sandbox.probe import ProbeResult
@@ -216,6 +217,22 @@ def started_for(world: World) -> list[str]:
         except OSError:
             continue
     return found
+
+
+async def test_a_sandbox_that_is_dropped_while_it_is_built_is_gone_as_a_whole(
+    world: World, found: ProbeResult
+) -> None:
+    """Its child is held, so that it can neither end by itself nor have built all."""
+    before = sorted(world.ws.iterdir())
+    start = spawn(["touch", "ran"], policy=world.policy(), cwd=world.ws, probe=found, environ=world.environ())
+    await start.begin()
+    assert start._begun is not None
+    outer = start._begun.pid
+    until(lambda: children(outer))
+    os.kill(children(outer)[0], signal.SIGSTOP)
+    assert len(started_for(world)) == 2
+    await start.drop()
+    assert (started_for(world), sorted(world.ws.iterdir())) == ([], before)
 
 
 def left_behind(bwrap: str, mark: str) -> int:
