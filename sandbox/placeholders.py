@@ -135,8 +135,11 @@ class Placeholders:
             return {"users": {}, "made": {}}
         try:
             journal = json.loads(text)
-            return {"users": dict(journal["users"]), "made": dict(journal["made"])}
-        except (ValueError, KeyError, TypeError) as error:
+            users = {user: int(count) for user, count in journal["users"].items()}
+            for user in users:
+                _owner(user)
+            return {"users": users, "made": dict(journal["made"])}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise SandboxError(f"sandbox: `{self._journal}` is damaged; remove it") from error
 
 
@@ -184,9 +187,15 @@ def _user(pid: int) -> str:
     return f"{pid}:{processes.start_ticks(pid)}:{processes.boot_id()}"
 
 
-def _alive(user: str) -> bool:
+def _owner(user: str) -> tuple[int, str, str]:
+    """Number, start time and boot of the process that a user names; raises ValueError for other words."""
     pid, ticks, boot = user.split(":")
-    return boot == processes.boot_id() and str(processes.start_ticks(int(pid))) == ticks
+    return int(pid), ticks, boot
+
+
+def _alive(user: str) -> bool:
+    pid, ticks, boot = _owner(user)
+    return boot == processes.boot_id() and str(processes.start_ticks(pid)) == ticks
 
 
 def _make(each: StandIn) -> tuple[int, int]:

@@ -108,11 +108,14 @@ def test_a_stand_in_never_follows_a_link(world: World) -> None:
     assert not (world.out / "made").exists()
 
 
-def test_a_damaged_journal_is_an_error(world: World) -> None:
+@pytest.mark.parametrize(
+    "text", ["{nonsense", '{"users": {"me": 1}, "made": {}}', '{"users": [], "made": {}}']
+)
+def test_a_damaged_journal_is_an_error(world: World, text: str) -> None:
     placeholders = Placeholders.of(world.state, world.ws)
     placeholders.acquire(list)
     (journal,) = (world.state / "sandbox" / "pins").glob("*.json")
-    journal.write_text("{nonsense\n")
+    journal.write_text(f"{text}\n")
     with pytest.raises(SandboxError, match="damaged"):
         placeholders.release()
 
