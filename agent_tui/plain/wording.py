@@ -111,7 +111,7 @@ def _turn_ended(body: TurnEnded) -> list[str]:
         names = ", ".join(one_line(change.path, strict=True) for change in mine)
         text += f" {count(len(mine), 'file')} changed: {names}."
     if body.last_check:
-        text += f" Last check: {one_line(body.last_check)} {body.check_result}."
+        text += f" Last check: {one_line(f'{body.last_check} {body.check_result}')}."
     return ["", text, *([f"Error: {one_line(body.error)}"] if body.error else [])]
 
 
