@@ -55,7 +55,7 @@ def authorised(call: Prepared, policy: Policy, under: InForce, why: str) -> Auth
     """The call with leave to run in `policy`. A command that was understood to read only may write where its
     sandbox does not keep it from that, so it has a checkpoint like any other."""
     assessment = call.assessment
-    if assessment is not None and assessment.action == "command" and assessment.read_only and _opens(policy):
+    if assessment is not None and call.is_command and assessment.read_only and _opens(policy):
         may_write = replace(assessment, read_only=False, effects=Effects())
         # judged anew, it is assessed anew
         call = replace(call, assessment=may_write, policy=None)
@@ -177,11 +177,7 @@ def edit(scope: Scope, call: Prepared, answer: ApprovalDecided) -> Prepared:
         return call
     toolbox, policy = scope.ports.toolbox, scope.ports.gate.policy()
     text = answer.edited
-    if (
-        call.assessment is not None
-        and call.assessment.action == "command"
-        and not text.lstrip().startswith("{")
-    ):
+    if call.is_command and not text.lstrip().startswith("{"):
         text = json.dumps({**call.arguments, "cmd": text}, ensure_ascii=False)
     edited = prepare(toolbox, policy, call.call_id, call.tool, text)
     if edited.answer is not None:

@@ -15,7 +15,7 @@ from agent_tui.engine.snapshots import Snapshots
 from agent_tui.engine.stop import StoppedError
 from agent_tui.engine.types import EndReason
 from agent_tui.engine.wave import Wave
-from agent_tui.engine.waves import cut_waves
+from agent_tui.engine.waves import cut_waves, startable
 from context.items import Image, Item, ResultItem
 from tools.types import Outcome, OutcomeStatus
 
@@ -39,16 +39,17 @@ async def run_batch(
             await _skip(scope, waiting, why)
             break
         waiting = [assessed(scope.ports.toolbox, scope.ports.gate.policy(), call) for call in waiting]
-        keys = cut_waves([(call, call.effects) for call in waiting])[0]
-        waiting = waiting[len(keys) :]
+        together = cut_waves([(call, call.effects) for call in waiting])[0]
+        starting = startable(together, lambda call: call.is_command)
+        waiting = waiting[len(starting) :]
         try:
-            end = await wave.run(keys)
+            end = await wave.run(starting)
         except ChangedError as error:
             waiting = [*error.calls, *waiting]
             continue
         except StoppedError as error:
             stopped = error
-        await _skip(scope, keys, _why_skipped(scope, end, stopped) or "not run")
+        await _skip(scope, starting, _why_skipped(scope, end, stopped) or "not run")
     await answer_all(scope, judge=f"s{step}")
     if stopped is not None:
         raise stopped

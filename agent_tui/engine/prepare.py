@@ -34,6 +34,11 @@ class Prepared:
         """What it may do; a call that does not run does nothing."""
         return self.assessment.effects if self.assessment else READS_NOTHING
 
+    @property
+    def is_command(self) -> bool:
+        """Whether it starts a command."""
+        return self.assessment is not None and self.assessment.action == "command"
+
     def gated(self, diff: str = "") -> GatedCall:
         """The form the gate takes."""
         assert self.assessment is not None

@@ -25,7 +25,6 @@ from agent_tui.engine.scope import Scope
 from agent_tui.engine.snapshots import Snapshots, Taken, is_writer, share_out
 from agent_tui.engine.stop import StoppedError
 from agent_tui.engine.types import CallState, Decision, EndReason, TaskStatus
-from agent_tui.engine.waves import MAX_COMMANDS, MAX_CONCURRENT
 from agent_tui.frozen import frozen
 from checkpoints.types import Author, FileChange, Uncovered
 from tools.types import Grant, Outcome, OutcomeStatus
@@ -54,8 +53,6 @@ class Wave:
         self._scope = scope
         self._snapshots = snapshots
         self._step = step
-        self._slots = asyncio.Semaphore(MAX_CONCURRENT)
-        self._command_slots = asyncio.Semaphore(MAX_COMMANDS)
 
     async def run(self, calls: Sequence[Prepared]) -> EndReason | None:
         """Run those that are allowed; a reason ends the run after the batch was answered.
@@ -210,7 +207,7 @@ class Wave:
         )
 
     async def _run_all(self, allowed: Sequence[Authorised]) -> list[Ran]:
-        """All at once within the limits; readers are ended as they finish."""
+        """All at once; readers are ended as they finish."""
         results = await asyncio.gather(*(self._run(one) for one in allowed), return_exceptions=True)
         failed = [result for result in results if isinstance(result, BaseException)]
         if failed:
@@ -219,10 +216,8 @@ class Wave:
 
     async def _run(self, one: Authorised) -> Ran:
         clock = self._scope.session.clock
-        is_command = one.call.assessment is not None and one.call.assessment.action == "command"
-        async with self._slots, self._command_slots if is_command else asyncio.Semaphore():
-            begun = clock.monotonic()
-            outcome = await execute(self._scope, one.call, one.policy, self._timeout_s())
+        begun = clock.monotonic()
+        outcome = await execute(self._scope, one.call, one.policy, self._timeout_s())
         ran = Ran(call=one.call, outcome=outcome, duration_s=clock.monotonic() - begun)
         if not is_writer(one.call):
             await self._end(ran)

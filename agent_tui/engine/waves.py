@@ -1,6 +1,6 @@
 """Cuts a batch into waves by declared effects and path overlap. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,6 +23,17 @@ def cut_waves(calls: Sequence[tuple[K, Effects]]) -> list[list[K]]:
             waves.append([])
         waves[-1].append((key, effects))
     return [[key for key, _ in wave] for wave in waves]
+
+
+def startable(wave: Sequence[K], is_command: Callable[[K], bool]) -> list[K]:
+    """The first calls of a wave, as many as may run at the same time: none that is stored as started waits
+    for its turn, while settings change and stops come."""
+    commands = 0
+    for place, call in enumerate(wave):
+        commands += is_command(call)
+        if place == MAX_CONCURRENT or commands > MAX_COMMANDS:
+            return list(wave[:place])
+    return list(wave)
 
 
 def conflict(one: Effects, other: Effects) -> bool:

@@ -19,6 +19,7 @@ from agent_tui.engine.events import (
 )
 from agent_tui.engine.judgement import SessionGrant
 from agent_tui.engine.types import ApprovalPolicy, Decision
+from agent_tui.engine.waves import MAX_COMMANDS
 from checkpoints.types import Cause, Checkpoint, Phase
 from context.view import NoticeUnit
 from sandbox.policy import Policy
@@ -47,6 +48,13 @@ class Toolbox(FakeToolbox):
     def assess(self, tool: str, arguments: Arguments, policy: Policy) -> Assessment:
         found = super().assess(tool, arguments, policy)
         return replace(found, call_class=CallClass.ASK) if found.action == "edit" else found
+
+
+class ReadingToolbox(FakeToolbox):
+    """Its commands share a wave."""
+
+    def assess(self, tool: str, arguments: Arguments, policy: Policy) -> Assessment:
+        return replace(super().assess(tool, arguments, policy), effects=READS_NOTHING)
 
 
 async def change(run: Engine, key: str, value: str) -> None:
@@ -104,6 +112,21 @@ async def test_what_is_tightened_in_a_run_holds_for_the_next_call_of_the_same_re
     assert model_told(run) == [f"{TOLD}{key} is `{value}`"]
     newest = run.model.requests[1].view.units[-1]
     assert isinstance(newest, NoticeUnit) and newest.notice.text == model_told(run)[0]
+
+
+async def test_what_is_tightened_holds_for_a_call_that_waits_until_others_of_its_wave_are_done(
+    tmp_path: Path,
+) -> None:
+    reads = [("exec_command", {"cmd": f"cat {number}"}) for number in range(MAX_COMMANDS + 1)]
+    async with engine(tmp_path, calls(*reads), text("done"), toolbox=ReadingToolbox()) as run:
+        with_real_gate(run)
+        changing(run, "exec_command", "sandbox", "read-only")
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+    assert [mode.split(",")[0] for mode in sandboxes(run)] == [
+        *["workspace"] * MAX_COMMANDS,
+        "read-only",
+    ]
 
 
 async def test_a_looser_sandbox_holds_from_the_next_call_with_the_checkpoint_that_it_needs(
