@@ -88,8 +88,6 @@ class PlainApp:
         self._newest = ""  # line that was printed
         self.is_bare = False  # what is printed stands behind an open prompt, not above it
         self._is_prompting = False
-        self._session_id = ""
-        self._running = False
         self._pending: set[str] = set()  # command ids of messages that are in no turn yet
         self._closed = asyncio.Event()
         self._begun = asyncio.Event()

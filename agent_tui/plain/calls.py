@@ -40,8 +40,6 @@ _OUTCOMES = {
     OutcomeStatus.OUTCOME_UNKNOWN: "Unknown",
     OutcomeStatus.YIELDED: "Terminal",
 }
-_NOW = "An empty line tries now."
-_NOT_RUN = (OutcomeStatus.DENIED, OutcomeStatus.SKIPPED, OutcomeStatus.INVALID)
 _NOT_RUN = (OutcomeStatus.DENIED, OutcomeStatus.SKIPPED, OutcomeStatus.INVALID)
 
 
