@@ -7,6 +7,7 @@ from agent_tui.engine.commands import CommandBody
 from agent_tui.engine.events import ApprovalAsked
 from agent_tui.engine.types import Decision
 from agent_tui.plain import facts, questions
+from agent_tui.plain.choosing import index_of
 from agent_tui.plain.questions import Choice, Question
 
 
@@ -65,8 +66,8 @@ class Asking:
     async def _number(self, prompt: str, count: int) -> int | None:
         """Index of a line that is typed by its number."""
         while (typed := await self._terms.read(prompt)) is not None:
-            if typed.strip().isdigit() and 1 <= int(typed) <= count:
-                return int(typed) - 1
+            if (at := index_of(typed, count)) is not None:
+                return at
             self._terms.say(f"Type a number from 1 to {count}; commands such as /quit come after it.")
         return None
 
@@ -104,8 +105,6 @@ class Asking:
         assert isinstance(self._question, ApprovalAsked)
         rules = [self._question.rule, *self._question.wider_rules]
         self._terms.say(*questions.rule_lines(self._question))
-        typed = await self._terms.read("save it> ")
-        if typed == "yes":
-            return rules[0]
-        chosen = typed is not None and typed.strip().isdigit() and 1 <= int(typed) <= len(rules)
-        return rules[int(typed or 0) - 1] if chosen else None
+        typed = await self._terms.read("save it> ") or ""
+        at = 0 if typed == "yes" else index_of(typed, len(rules))
+        return None if at is None else rules[at]

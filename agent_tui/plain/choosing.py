@@ -20,6 +20,12 @@ class Terms(watching.Terms, Protocol):
         """What an `Inspect` gives; None after its refusal was printed."""
 
 
+def index_of(typed: str, count: int) -> int | None:
+    """Index of the line of a numbered list whose number was typed; None where it has none of that number."""
+    numbers = [str(number) for number in range(1, count + 1)]
+    return numbers.index(typed.strip()) if typed.strip() in numbers else None
+
+
 async def chosen(terms: Terms, lines: Sequence[str], prompt: str, empty: int | None = None) -> int | None:
     """Index of the chosen line, `empty` for an empty one; None where the person turned away."""
     terms.say(*facts.numbered(lines))
@@ -29,8 +35,8 @@ async def chosen(terms: Terms, lines: Sequence[str], prompt: str, empty: int | N
             return None
         if not typed.strip():
             return empty
-        if typed.strip().isdigit() and 1 <= int(typed) <= len(lines):
-            return int(typed) - 1
+        if (at := index_of(typed, len(lines))) is not None:
+            return at
         terms.say(f"Type a number from 1 to {len(lines)}, or nothing.")
 
 

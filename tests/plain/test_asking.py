@@ -120,7 +120,7 @@ def test_several_that_wait_are_denied_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "settled"), [(["3", "no", "1"], "keep"), (["3", "yes"], "again"), (["2"], "rollback")]
+    ("typed", "settled"), [(["3", "no", "1"], "keep"), (["3", "yes"], "again"), (["²", " 2 "], "rollback")]
 )
 def test_a_call_whose_result_was_lost_runs_again_only_once_that_is_confirmed(
     typed: list[str], settled: str
