@@ -48,6 +48,7 @@ from agent_tui.guardian import Guardian
 from agent_tui.history import history_file
 from agent_tui.plain import questions, slash
 from agent_tui.plain.asking import Asking
+from agent_tui.plain.choosing import is_sure
 from agent_tui.plain.lines import (
     MESSAGE,
     RESET,
@@ -303,7 +304,7 @@ class PlainApp:
             return True
         names = ", ".join(f"{each.terminal} {one_line(each.command, strict=True)}" for each in live)
         self.say(f"Terminals end when you leave: {names}.")
-        return (await self.ask("leave, yes or no> ") or "").strip().lower() in ("y", "yes")
+        return await is_sure(self, "leave")
 
     async def _tell(self, about: str) -> None:
         if about == "status":

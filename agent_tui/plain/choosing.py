@@ -7,6 +7,8 @@ from agent_tui.engine.commands import CommandBody, Subject
 from agent_tui.plain import facts, watching
 from agent_tui.plain.standing import Standing
 
+MOST_SHOWN = 20  # entries of a numbered list
+
 
 class Terms(watching.Terms, Protocol):
     """What a menu needs of the line-mode interface."""

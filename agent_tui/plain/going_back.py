@@ -7,12 +7,11 @@ from typing import Any, Literal
 
 from agent_tui.engine.commands import Redo, Rollback, Subject, TerminalInput
 from agent_tui.plain import facts
-from agent_tui.plain.choosing import Terms, chosen
+from agent_tui.plain.choosing import MOST_SHOWN, Terms, chosen
 from agent_tui.plain.words import count
 from agent_tui.safe_text import one_line
 from tools.types import STOP
 
-MOST_SHOWN = 20  # entries of a numbered list
 STOP_WAIT_S = 8.0  # for terminals to end before files go back; the last of the signals comes after 5 s
 
 Mode = Literal["files", "conversation", "both"]

@@ -6,11 +6,10 @@ from typing import Any
 from agent_tui import handover
 from agent_tui.engine.commands import Subject
 from agent_tui.plain import facts
-from agent_tui.plain.choosing import Terms, chosen, is_sure
+from agent_tui.plain.choosing import MOST_SHOWN, Terms, chosen, is_sure
 from agent_tui.plain.watching import Watching
 from agent_tui.safe_text import one_line
 
-MOST_SHOWN = 20  # entries of a numbered list
 _USAGE = "/sessions lists them, /sessions all those of every directory; rename ID TITLE; rm ID"
 
 

@@ -29,10 +29,10 @@ from agent_tui.engine.events import (
     TurnStarted,
 )
 from agent_tui.engine.types import Config, SandboxStatus, TaskStatus
-from agent_tui.plain.words import count, money, sandbox_words
+from agent_tui.plain.words import count, money, sandbox_words, undo_words
 from agent_tui.safe_text import one_line
 from agent_tui.short_path import short_path
-from checkpoints.types import Health, Phase
+from checkpoints.types import Phase
 from tools.types import OutcomeStatus
 
 _GOES_ON = (StepStarted, TextStreamed, ReasoningStreamed, CallDrafted, TurnEnded)
@@ -207,9 +207,3 @@ class Standing:
         if self._changed and self._checkpoint:
             lines.append(f"  take back  agent-tui rollback {one_line(self._checkpoint, strict=True)}")
         return lines
-
-
-def undo_words(undo: Health) -> str:
-    """`ok`, `file tools only`, or why it is off."""
-    words = undo.state.replace("_", " ")
-    return f"{words}, {one_line(undo.detail)}" if undo.detail else words

@@ -24,7 +24,7 @@ from agent_tui.engine.events import (
 )
 from agent_tui.engine.types import EndReason, InputKind
 from agent_tui.plain.calls import Calls
-from agent_tui.plain.words import changes_text, count, money, sandbox_words, seconds
+from agent_tui.plain.words import changes_text, count, money, sandbox_words, seconds, undo_words
 from agent_tui.safe_text import one_line, visible
 from checkpoints.types import Author
 
@@ -86,9 +86,7 @@ class Narrator:
         if body.approval is not None:
             found["Approvals"] = body.approval
         if body.undo is not None and body.undo.state != "importing":
-            found["Undo"] = body.undo.state.replace("_", " ") + (
-                f", {body.undo.detail}" if body.undo.detail else ""
-            )
+            found["Undo"] = undo_words(body.undo)
         if body.model is not None:
             found["Model"] = body.model
         lines = [

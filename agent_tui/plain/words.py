@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from agent_tui.engine.types import SandboxStatus
 from agent_tui.safe_text import one_line
-from checkpoints.types import FileChange
+from checkpoints.types import FileChange, Health
 from sandbox.policy import Mode
 
 _KINDS = {"A": "Added", "M": "Modified", "D": "Deleted", "R": "Renamed", "X": "Changed the mode of"}
@@ -39,6 +39,12 @@ def sandbox_words(sandbox: SandboxStatus) -> str:
     name = "workspace" if sandbox.mode is Mode.WORKSPACE_WRITE else sandbox.mode.value
     more = f" and {sandbox.extra_roots} more" if sandbox.extra_roots else ""
     return f"{name}{more}, network {'on' if sandbox.network else 'off'}"
+
+
+def undo_words(undo: Health) -> str:
+    """`ok`, `file tools only`, or why it is off."""
+    words = undo.state.replace("_", " ")
+    return f"{words}, {one_line(undo.detail)}" if undo.detail else words
 
 
 def changes_text(changes: Iterable[FileChange]) -> str:
