@@ -30,7 +30,6 @@ from agent_tui.engine.events import (
     ApprovalDecided,
     Event,
     InputAccepted,
-    InputDelivered,
     InputReturned,
     Inspected,
     LostResultAsked,
@@ -89,7 +88,7 @@ class PlainApp:
         self._newest = ""  # line that was printed
         self.is_bare = False  # what is printed stands behind an open prompt, not above it
         self._is_prompting = False
-        self._pending: set[str] = set()  # command ids of messages that are in no turn yet
+        self._sent: set[str] = set()  # command ids of messages that were neither accepted nor refused yet
         self._closed = asyncio.Event()
         self._begun = asyncio.Event()
         self._idle = asyncio.Event()
@@ -153,7 +152,7 @@ class PlainApp:
             if not reply.done():  # nobody waits for it any more
                 reply.set_result(body)
             return
-        self._follow_pending(event)
+        self._follow_sent(event)
         self.standing.take(body)
         match body:
             case SessionStarted():
@@ -189,21 +188,17 @@ class PlainApp:
         if not self._asked and not self._is_choosing:
             self._draft = typed or self._draft
 
-    def _follow_pending(self, event: Event) -> None:
-        """Which messages are in no turn yet; one that comes back is the next draft, with its pictures."""
+    def _follow_sent(self, event: Event) -> None:
+        """A message that comes back is the next draft, with its pictures."""
         match event.body:
-            case InputAccepted(input_id=pending):
-                self._pending.discard(event.cause)
-                self._pending.add(pending)
-            case InputDelivered(input_id=pending):
-                self._pending.discard(pending)
-            case InputReturned(input_id=pending, text=text):
-                self._pending.discard(pending)
-                known = self.standing.pending.get(pending)
+            case InputAccepted():
+                self._sent.discard(event.cause)
+            case Refused(command_id=refused):
+                self._sent.discard(refused)
+            case InputReturned(input_id=returned, text=text):
+                known = self.standing.pending.get(returned)
                 self._menus.give_back(known.images if known is not None else ())
                 self._give_back(text)
-            case Refused(command_id=refused):
-                self._pending.discard(refused)
             case _:
                 pass
 
@@ -212,9 +207,14 @@ class PlainApp:
         self._set_aside()
         self._draft = f"{self._draft}\n{text}" if self._draft else text
 
+    @property
+    def _is_busy(self) -> bool:
+        """A turn runs, or a message waits for one."""
+        return self.standing.running or bool(self._sent or self.standing.pending)
+
     def _note_idle(self) -> None:
-        """Idle: no turn runs and no message waits for one, or a question holds everything up."""
-        if self._open or not (self.standing.running or self._pending):
+        """Idle: there is nothing to do, or a question holds everything up."""
+        if self._open or not self._is_busy:
             self._idle.set()
         else:
             self._idle.clear()
@@ -282,7 +282,7 @@ class PlainApp:
         return not again
 
     async def _slash(self, line: str) -> bool:
-        parsed = slash.parse(line, busy=self.standing.running or bool(self._pending))
+        parsed = slash.parse(line, busy=self._is_busy)
         if parsed.leave:
             return not await self._may_leave()
         if parsed.menu:
@@ -394,7 +394,7 @@ class PlainApp:
         """To the engine."""
         self._commands += 1
         if isinstance(body, Submit):
-            self._pending.add(f"plain-{self._commands}")
+            self._sent.add(f"plain-{self._commands}")
             self._note_idle()
         self._engine.send(Command(id=f"plain-{self._commands}", body=body))
 
