@@ -65,14 +65,14 @@ def _show(settings: Settings, path: Path, *, as_json: bool) -> None:
     width = max(map(len, told))
     for key, setting in found:
         name = dotted(key)
-        print(one_line(f"{name:<{width}}  {told[name]}  ({_origin(key, setting.layer)})"))
+        print(one_line(f"{name:<{width}}  {told[name]}  ({_origin(key, setting.layer)})", strict=True))
     layers = {setting.layer for setting in settings.values.values()}
     if USER in layers:
         print(f"{USER}: {shown(path)}")
     if PROJECT in layers:
         print(f"{PROJECT}: {shown(settings.workspace / PROJECT_CONFIG)}")
     for ignored in settings.ignored:
-        print(one_line(f"ignored: {ignored.reason}"))
+        print(one_line(f"ignored: {ignored.reason}", strict=True))
 
 
 def _value(key: Key, setting: Setting) -> object:

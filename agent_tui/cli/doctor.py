@@ -39,5 +39,5 @@ def run(arguments: argparse.Namespace) -> int:
         width = max(len(check.name) for check in checks)
         for check in checks:
             fix = f"; {check.fix}" if check.fix else ""
-            print(one_line(f"{check.status:<7}  {check.name:<{width}}  {check.detail}{fix}"))
+            print(one_line(f"{check.status:<7}  {check.name:<{width}}  {check.detail}{fix}", strict=True))
     return code

@@ -11,7 +11,7 @@ from agent_tui.errors import UsageError
 from agent_tui.frozen import frozen
 from agent_tui.models.catalog import Provider
 from agent_tui.models.local import ListingError, list_models
-from agent_tui.safe_text import visible
+from agent_tui.safe_text import one_line, visible
 
 LEAVE = "q"
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")  # no vendor's key looks like this
@@ -71,7 +71,7 @@ def entered_address(settings: Settings) -> Choice | None:
     given = _insist("Address such as http://127.0.0.1:8000/v1, or PROVIDER/MODEL> ", problem)
     if not given.startswith(_WEB):
         return Choice(model=given) if given else None
-    print("\n".join(f"  {visible(name)}" for name in models))
+    print("\n".join(f"  {one_line(name, strict=True)}" for name in models))
     model = _entered_model(models)
     return Choice(model=f"compatible/{model}", base_url=given) if model else None
 
@@ -82,7 +82,7 @@ def _insist(prompt: str, problem: Callable[[str], str], read: Callable[[str], st
         said = problem(given)
         if not said:
             return given
-        print(visible(f"{said}; try again, or Enter to go back"))
+        print(visible(f"{said}; try again, or Enter to go back", strict=True))
     return ""
 
 
@@ -95,5 +95,5 @@ def _key_problem(given: str) -> str:
 
 def _entered_model(models: Sequence[str]) -> str:
     first = models[0] if models else ""
-    given = ask_line(f"Model ({visible(first)})> " if first else "Model> ") or first
+    given = ask_line(f"Model ({one_line(first, strict=True)})> " if first else "Model> ") or first
     return "" if given == LEAVE else given

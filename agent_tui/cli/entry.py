@@ -88,7 +88,7 @@ def _line(error: Exception) -> str:
         return f"agent-tui: stdout cannot be written: {error.strerror}"
     from agent_tui.safe_text import visible  # an error names what others named: files, models, keys
 
-    text = visible(" ".join(str(error).split()))
+    text = visible(" ".join(str(error).split()), strict=True)
     if isinstance(error, AgentError) or _package_code(error) != INTERNAL_FAILURE:
         return f"agent-tui: {text.removeprefix('agent-tui: ')}"
     kind = type(error).__name__

@@ -22,7 +22,7 @@ from agent_tui.frozen import frozen
 from agent_tui.models.catalog import CatalogError, Provider, find_model, readable_providers
 from agent_tui.models.example import EXAMPLE_LOCAL_MODEL, EXAMPLE_MODEL
 from agent_tui.models.local import LocalServer, find_local_servers
-from agent_tui.safe_text import visible
+from agent_tui.safe_text import one_line, visible
 from agent_tui.tui.start import FoundModel, Sheet, ask, cut_sheet, model_sheet, sandbox_sheet, trust_sheet
 from checkpoints.types import CutRollback
 from context.instructions import NAMES, candidates
@@ -157,8 +157,8 @@ def _effects(files: Sequence[TrustFile], settings: Settings) -> list[tuple[str, 
 
 def _view(found: Survey, asker: Asker) -> None:
     for file in found.files:
-        print(f"--- {visible(file.shown)}")
-        print(visible(file.path.read_text(encoding="utf-8", errors="replace")))
+        print(f"--- {one_line(file.shown, strict=True)}")
+        print(visible(file.path.read_text(encoding="utf-8", errors="replace"), strict=True))
     if not asker.plain:
         ask_line("Enter goes back> ")
 
@@ -200,10 +200,10 @@ def _ports(providers: Sequence[Provider]) -> list[int]:
 def _ask_in_lines(sheet: Sheet) -> str:
     print(f"\n{sheet.heading}\n")
     for label, text in sheet.facts:
-        print(f"  {visible(label)}  {visible(text)}")
+        print(f"  {one_line(label, strict=True)}  {one_line(text, strict=True)}")
     print(f"\n{sheet.question}" if sheet.question else "")
     for option in sheet.options:
-        print(f"  {option.key}  {visible(option.label)}  {visible(option.note)}".rstrip())
+        print(one_line(f"  {option.key}  {option.label}  {option.note}".rstrip(), strict=True))
     print("\n".join(["", *map(str.strip, sheet.below)]))
     for label, text in sheet.health:
         print(f"{label}: {' '.join(text.split())}")

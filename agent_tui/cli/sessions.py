@@ -139,6 +139,6 @@ def _table(entries: Sequence[SessionEntry], with_workspace: bool) -> str:
         turns = f"{entry.turns} turn{'' if entry.turns == 1 else 's'}"
         damage = DISK_FULL if entry.damage == DISK_FULL else "damaged" if entry.damage else ""
         state = "  open" if entry.owner else f"  {damage}" if damage else ""
-        where = f"  {one_line(entry.workspace)}" if with_workspace else ""
+        where = f"  {one_line(entry.workspace, strict=True)}" if with_workspace else ""
         lines.append(f"{entry.id}  {when}  {turns:>8}  {one_line(entry.title)}{where}{state}\n")
     return "".join(lines)

@@ -75,11 +75,11 @@ def sheet_lines(sheet: Sheet, at: int, width: int) -> list[Line]:
         first = (
             mark,
             Span(f"{option.key}  ", "accent"),
-            *untrusted(f"{option.label:<{labels}}", "strong" if index == at else "text"),
+            *untrusted(f"{option.label:<{labels}}", "strong" if index == at else "text", strict=True),
         )
-        rows += wrap(untrusted(option.note, "muted"), width, first=first, rest=line(" " * (7 + labels))) or [
-            first
-        ]
+        rows += wrap(
+            untrusted(option.note, "muted", strict=True), width, first=first, rest=line(" " * (7 + labels))
+        ) or [first]
     rows += [BLANK, *(line(Span(text, "muted")) for text in sheet.below)] if sheet.below else []
     rows += [BLANK] if sheet.health else []
     for part, text in sheet.health:

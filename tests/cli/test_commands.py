@@ -169,7 +169,7 @@ def test_doctor_tells_a_broken_rules_file_and_local_servers(
 
 
 def test_no_name_of_others_reaches_the_terminal_raw(program: Program, model_server: ModelServer) -> None:
-    hostile = "evil\x1b[2J"
+    hostile = "evil\x1b[2J\u200b"
     program.config(
         f'theme = "{hostile}"\n[providers.ollama]\nbase_url = "{model_server.base_url()}"\n'.replace(
             "\x1b", "\\u001b"
@@ -178,8 +178,8 @@ def test_no_name_of_others_reaches_the_terminal_raw(program: Program, model_serv
     model_server.script([], models=[hostile])
     for argv in (["doctor"], ["config", "show"], ["sessions", "show", hostile]):
         ran = program.run(*argv)
-        assert "\x1b" not in ran.out + ran.err
-        assert "evil\\x1b[2J" in ran.out + ran.err, "told all the same"
+        assert not {"\x1b", "\u200b"} & set(ran.out + ran.err)
+        assert "evil\\x1b[2J\\u200b" in ran.out + ran.err, "told all the same"
 
 
 def test_a_session_is_shown_on_a_terminal_without_what_moves_it(program: Program) -> None:

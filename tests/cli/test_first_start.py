@@ -91,11 +91,11 @@ def test_quitting_keeps_no_answer(program: Program) -> None:
 
 def test_files_cannot_write_to_the_screen_by_their_names(tmp_path: Path) -> None:
     program = fresh(tmp_path, TERM="dumb")
-    (program.workspace / "AGENTS.md").write_text("\x1b[2Jgone\n")
+    (program.workspace / "AGENTS.md").write_text("\x1b[2Jgo\u200bne\n")
     with Terminal(program) as terminal:
         terminal.expect("n, t, v, q>")
         terminal.type("v\n")
-        terminal.expect("\\x1b[2Jgone")
+        terminal.expect("\\x1b[2Jgo\\u200bne")
         assert "\x1b[2J" not in terminal.seen
 
 

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from textual import events
 
 from agent_tui.tui.sheet_app import SheetApp
-from agent_tui.tui.start import Sheet, sheet_lines
+from agent_tui.tui.start import FoundModel, Sheet, model_sheet, sheet_lines
 from agent_tui.tui.transcript.lines import plain
 from agent_tui.tui.widgets.burst import BURST_S
 from tests.tui.pictures import rows
@@ -16,6 +16,7 @@ from tests.tui.sheets import SHEETS
 ROOT = Path(__file__).resolve().parents[2]
 NOTHING, FOUND = SHEETS["first-start-nothing-found"], SHEETS["keys-found"]
 TRUST, SANDBOX = SHEETS["trust-hostile"], SHEETS["sandbox-unavailable"]
+NAMED = model_sheet("~", [FoundModel(name="ollama/a\u200bb", where="localhost")], keys=[], ports=[])
 
 
 def arm(app: SheetApp, now: list[float]) -> None:
@@ -83,12 +84,13 @@ async def test_nothing_typed_answers_a_sheet() -> None:
     assert app.return_value == "trust"
 
 
-@pytest.mark.parametrize("sheet", [NOTHING, FOUND, TRUST, SANDBOX])
+@pytest.mark.parametrize("sheet", [NOTHING, FOUND, TRUST, SANDBOX, NAMED])
 @pytest.mark.parametrize("width", [60, 80])
 def test_a_sheet_fits_and_shows_names_as_they_are(sheet: Sheet, width: int) -> None:
     shown = [plain(row) for row in sheet_lines(sheet, 0, width)]
     assert all(cell_len(row) <= width for row in shown)
-    assert "\x1b" not in "".join(shown)
+    assert not {"\x1b", "\u200b"} & set("".join(shown))
+    assert (r"ollama/a\u200bb" in "".join(shown)) == (sheet is NAMED)
 
 
 def test_no_question_before_a_session_imports_the_toolkit_too_early() -> None:
