@@ -21,6 +21,7 @@ from agent_tui.models.catalog import CatalogError, find_provider, provider_names
 from agent_tui.models.local import find_local_servers
 from agent_tui.models.route import is_loopback
 from agent_tui.scratch import scratch
+from agent_tui.short_path import short_path
 from sandbox.errors import SandboxError
 from sandbox.policy import Mode
 from sandbox.probe import probe
@@ -72,8 +73,8 @@ def _installation() -> Check:
     places = []
     for name in ("agent_tui", "tools", "context", "sandbox", "checkpoints"):
         module = __import__(name)
-        places.append(f"{name}: {paths.shown(Path(module.__file__ or '?').parent)}")
-    python = f"agent-tui {__version__}, Python {platform.python_version()}, {paths.shown(sys.executable)}"
+        places.append(f"{name}: {short_path(Path(module.__file__ or '?').parent)}")
+    python = f"agent-tui {__version__}, Python {platform.python_version()}, {short_path(sys.executable)}"
     return Check(name="installation", status="ok", detail=f"{python}; {', '.join(places)}")
 
 
@@ -97,7 +98,7 @@ def _configuration(settings: Settings | None, problem: str, environ: Mapping[str
     if settings is None:
         yield Check(name="settings", status="failed", detail=problem, exit_code=CONFIGURATION_CODE)
         return
-    found = paths.shown(user) if user.exists() else f"{paths.shown(user)} does not exist"
+    found = short_path(user) if user.exists() else f"{short_path(user)} does not exist"
     layers = sorted({s.layer for s in settings.values.values() if s.layer != "default"})
     yield Check(
         name="settings", status="ok", detail=f"{found}; layers in use: {', '.join(layers) or 'default'}"
@@ -115,11 +116,11 @@ def _rules(path: Path) -> Check:
         count = len(load_rules(path))
     except UsageError as error:
         fix = "mend or move it: a rule that cannot be read may be a denial, so nothing starts"
-        detail = paths.shown(str(error))
+        detail = short_path(str(error))
         return Check(name="rules", status="failed", detail=detail, fix=fix, exit_code=CONFIGURATION_CODE)
     words = f"{count} saved approval rule{'' if count == 1 else 's'}"
     return Check(
-        name="rules", status="ok", detail=f"{words} in {paths.shown(path)}" if count else "none saved"
+        name="rules", status="ok", detail=f"{words} in {short_path(path)}" if count else "none saved"
     )
 
 
@@ -132,7 +133,7 @@ def _state(settings: Settings | None, environ: Mapping[str, str]) -> Check:
         )
     free = shutil.disk_usage(_existing(folder)).free
     status: Literal["ok", "warning"] = "ok" if free > 2**30 else "warning"
-    return Check(name="state", status=status, detail=f"{paths.shown(folder)}, {free / 2**30:.1f} GB free")
+    return Check(name="state", status=status, detail=f"{short_path(folder)}, {free / 2**30:.1f} GB free")
 
 
 def state_problem(folder: Path) -> str:
@@ -141,7 +142,7 @@ def state_problem(folder: Path) -> str:
         with tempfile.TemporaryFile(dir=_existing(folder)):
             return ""
     except OSError as error:
-        return f"state directory `{paths.shown(folder)}` cannot be written: {error.strerror}"
+        return f"state directory `{short_path(folder)}` cannot be written: {error.strerror}"
 
 
 def _existing(path: Path) -> Path:

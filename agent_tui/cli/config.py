@@ -6,10 +6,11 @@ from pathlib import Path
 
 from agent_tui.config.layers import ENVIRONMENT, PROJECT, USER, Setting, Settings
 from agent_tui.config.options import Key, dotted, find
-from agent_tui.config.paths import PROJECT_CONFIG, shown
+from agent_tui.config.paths import PROJECT_CONFIG
 from agent_tui.errors import UsageError
 from agent_tui.models.example import EXAMPLE_LOCAL_MODEL, EXAMPLE_MODEL
 from agent_tui.safe_text import one_line
+from agent_tui.short_path import short_path
 
 _TEMPLATE = f"""\
 # Settings of agent-tui. Every key can also be given as a flag, as `-c KEY=VALUE`, or as an environment
@@ -68,9 +69,9 @@ def _show(settings: Settings, path: Path, *, as_json: bool) -> None:
         print(one_line(f"{name:<{width}}  {told[name]}  ({_origin(key, setting.layer)})", strict=True))
     layers = {setting.layer for setting in settings.values.values()}
     if USER in layers:
-        print(f"{USER}: {shown(path)}")
+        print(f"{USER}: {short_path(path)}")
     if PROJECT in layers:
-        print(f"{PROJECT}: {shown(settings.workspace / PROJECT_CONFIG)}")
+        print(f"{PROJECT}: {short_path(settings.workspace / PROJECT_CONFIG)}")
     for ignored in settings.ignored:
         print(one_line(f"ignored: {ignored.reason}", strict=True))
 
@@ -83,7 +84,7 @@ def _value(key: Key, setting: Setting) -> object:
 def _told(key: Key, setting: Setting, settings: Settings) -> str:
     """The value that counts, in words where it is none of the settings' own."""
     places = {("state_dir",): settings.state_dir, ("cd",): settings.workspace}
-    value = shown(places[key]) if key in places else _value(key, setting)
+    value = short_path(places[key]) if key in places else _value(key, setting)
     if isinstance(value, tuple):
         return ", ".join(map(str, value)) or "none"
     if isinstance(value, bool):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from agent_tui import startup
 from agent_tui.cli.exec import NOTHING_STORED
-from agent_tui.config.paths import shown
 from agent_tui.errors import UsageError
+from agent_tui.short_path import short_path
 
 if TYPE_CHECKING:
     from agent_tui.config.layers import Settings
@@ -80,7 +80,7 @@ def _settle(
     from agent_tui.surroundings import git_branch
 
     asker = questions.Asker(
-        place=shown(config.workspace),
+        place=short_path(config.workspace),
         branch=git_branch(config.workspace),
         plain=plain,
         interface=config.interface,

@@ -14,7 +14,7 @@ from typing import Literal
 from agent_tui.cli.entering import LEAVE, Choice, ask_line, entered_address, entered_key
 from agent_tui.config.edit import set_value
 from agent_tui.config.layers import Settings, project_effects
-from agent_tui.config.paths import CONFIG_NAME, shown
+from agent_tui.config.paths import CONFIG_NAME
 from agent_tui.config.providers import provider_table
 from agent_tui.config.trust import Survey, TrustFile, TrustStore, survey
 from agent_tui.engine.types import Config
@@ -23,6 +23,7 @@ from agent_tui.models.catalog import CatalogError, Provider, find_model, readabl
 from agent_tui.models.example import EXAMPLE_LOCAL_MODEL, EXAMPLE_MODEL
 from agent_tui.models.local import LocalServer, find_local_servers
 from agent_tui.safe_text import one_line, visible
+from agent_tui.short_path import short_path
 from agent_tui.tui.start import FoundModel, Sheet, ask, cut_sheet, model_sheet, sandbox_sheet, trust_sheet
 from checkpoints.types import CutRollback
 from context.instructions import NAMES, candidates
@@ -86,7 +87,7 @@ def ask_for_model(asker: Asker, settings: Settings, health: Sequence[tuple[str, 
         ports=_ports(providers),
         branch=asker.branch,
         health=health,
-        settings_file=shown(file),
+        settings_file=short_path(file),
     )
     while True:
         match asker.ask(sheet):

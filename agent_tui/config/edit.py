@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from agent_tui.config.paths import CONFIG_NAME, shown
+from agent_tui.config.paths import CONFIG_NAME
 from agent_tui.errors import UsageError
+from agent_tui.short_path import short_path
 
 
 def set_value(config_dir: Path, key: str, value: str) -> Path:
@@ -21,7 +22,7 @@ def set_value(config_dir: Path, key: str, value: str) -> Path:
         fresh.write_text(tomlkit.dumps(document), encoding="utf-8")
         fresh.replace(path)
     except OSError as error:
-        raise UsageError(f"{shown(path)}: `{key}` cannot be set: {error.strerror}") from error
+        raise UsageError(f"{short_path(path)}: `{key}` cannot be set: {error.strerror}") from error
     except (TOMLKitError, UnicodeDecodeError) as error:
-        raise UsageError(f"{shown(path)}: `{key}` cannot be set: {error}") from error
+        raise UsageError(f"{short_path(path)}: `{key}` cannot be set: {error}") from error
     return path

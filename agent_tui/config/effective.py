@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, cast
 
-from agent_tui.config import paths
 from agent_tui.config.layers import FLAG, Settings
 from agent_tui.config.options import INTERFACE_KEYS, dotted
 from agent_tui.config.providers import choose
 from agent_tui.engine.types import IDLE_TIMEOUT_S, ApprovalPolicy, Budgets, Config
 from agent_tui.errors import UsageError
+from agent_tui.short_path import short_path
 from sandbox.policy import Limits, Mode
 
 
@@ -63,7 +63,7 @@ def _extra_roots(settings: Settings) -> tuple[Path, ...]:
 def _root(settings: Settings, text: str) -> Path:
     path = settings.workspace / Path(text).expanduser()
     if not path.is_dir():
-        raise UsageError(f"--add-dir: directory `{paths.shown(path)}` does not exist")
+        raise UsageError(f"--add-dir: directory `{short_path(path)}` does not exist")
     found = path.resolve()
     for own in (Path.home(), settings.state_dir, settings.config_dir):
         if own.resolve().is_relative_to(found):

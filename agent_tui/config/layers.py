@@ -11,6 +11,7 @@ from agent_tui.config.values import BadValueError, from_text
 from agent_tui.errors import UsageError
 from agent_tui.frozen import frozen
 from agent_tui.near import nearest
+from agent_tui.short_path import short_path
 
 DEFAULT, USER, PROJECT, ENVIRONMENT, FLAG = "default", "user", "project", "env", "flag"
 SESSION = "session"  # what a session that is continued was begun with
@@ -185,7 +186,7 @@ def _profile(user: FileSettings | None, settings: Mapping[Key, Setting], path: P
             hint = f"there are: {', '.join(f'`{name}`' for name in sorted(profiles))}"
         else:
             hint = f"one begins with `[{dotted(('profiles', wanted))}]`"
-        raise UsageError(f"{paths.shown(path)}: no profile `{wanted}`; {hint}")
+        raise UsageError(f"{short_path(path)}: no profile `{wanted}`; {hint}")
     return _layer(profiles[wanted], f"profile {wanted}")
 
 
@@ -196,11 +197,11 @@ def _workspace(settings: Mapping[Key, Setting], directory: Path) -> Path:
         resolved = path.resolve(strict=True)
         next(resolved.iterdir(), None)
     except FileNotFoundError as error:
-        raise UsageError(f"directory `{paths.shown(path)}` does not exist") from error
+        raise UsageError(f"directory `{short_path(path)}` does not exist") from error
     except NotADirectoryError as error:
-        raise UsageError(f"`{paths.shown(path)}` is not a directory") from error
+        raise UsageError(f"`{short_path(path)}` is not a directory") from error
     except OSError as error:
-        raise UsageError(f"directory `{paths.shown(path)}` cannot be read: {error.strerror}") from error
+        raise UsageError(f"directory `{short_path(path)}` cannot be read: {error.strerror}") from error
     return resolved
 
 

@@ -17,13 +17,6 @@ def state_dir(environ: Mapping[str, str]) -> Path:
     return _base(environ, "XDG_STATE_HOME", ".local/state") / "agent-tui"
 
 
-def shown(path: Path | str) -> str:
-    """A path for people: the home directory as `~`."""
-    home, text = str(Path.home()), str(path)
-    inside = home != "/" and (text == home or text.startswith(home + "/"))
-    return "~" + text[len(home) :] if inside else text
-
-
 def _base(environ: Mapping[str, str], variable: str, below_home: str) -> Path:
     value = Path(environ.get(variable, ""))
     if value.is_absolute():  # the XDG base directory specification: relative ones are to be ignored

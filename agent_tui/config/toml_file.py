@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from agent_tui.config.options import OPTIONS, Key, Value, dotted, find, is_table, siblings
-from agent_tui.config.paths import shown
 from agent_tui.config.values import BadValueError, from_toml
 from agent_tui.errors import UsageError
 from agent_tui.frozen import frozen
 from agent_tui.near import nearest
+from agent_tui.short_path import short_path
 
 _HEADER = re.compile(r"^\s*\[\[?(?P<name>[^\]]+)\]\]?")
 _ASSIGNMENT = re.compile(r"^\s*(?P<name>[\w.\-\"' ]+?)\s*=")
@@ -36,7 +36,7 @@ def read_file(path: Path) -> FileSettings | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise UsageError(f"{shown(path)}: cannot be read: {error.strerror}") from error
+        raise UsageError(f"{short_path(path)}: cannot be read: {error.strerror}") from error
     return parse(data, path)
 
 
@@ -58,7 +58,7 @@ def content(path: Path) -> bytes:
 
 def parse(data: bytes, path: Path) -> FileSettings:
     """The settings in the content of a file; raises UsageError that names file and line."""
-    place = shown(path)
+    place = short_path(path)
     if len(data) > MAX_BYTES:
         raise UsageError(f"{place}: larger than {MAX_BYTES:,} bytes; a settings file is short")
     try:

@@ -20,6 +20,7 @@ from typing import Any, Literal
 from agent_tui.config import paths
 from agent_tui.errors import AgentError
 from agent_tui.frozen import frozen
+from agent_tui.short_path import short_path
 
 MAX_ENTRIES = 20_000  # of the walk for nested instruction files; one not found is not trusted
 MAX_FILES = 200
@@ -92,7 +93,7 @@ def _read(path: Path, workspace: Path, kind: Literal["settings", "instructions"]
     inside = path.is_relative_to(workspace)
     return TrustFile(
         path=path,
-        shown=str(path.relative_to(workspace)) if inside else paths.shown(path),
+        shown=str(path.relative_to(workspace)) if inside else short_path(path),
         kind=kind,
         sha256="" if data is None else hashlib.sha256(data).hexdigest(),
         lines=0 if data is None else len(data.splitlines()),
