@@ -68,10 +68,9 @@ def _show(settings: Settings, path: Path, *, as_json: bool) -> None:
         name = dotted(key)
         print(one_line(f"{name:<{width}}  {told[name]}  ({_origin(key, setting.layer)})", strict=True))
     layers = {setting.layer for setting in settings.values.values()}
-    if USER in layers:
-        print(f"{USER}: {short_path(path)}")
-    if PROJECT in layers:
-        print(f"{PROJECT}: {short_path(settings.workspace / PROJECT_CONFIG)}")
+    for layer, file in ((USER, path), (PROJECT, settings.workspace / PROJECT_CONFIG)):
+        if layer in layers:
+            print(one_line(f"{layer}: {short_path(file)}", strict=True))
     for ignored in settings.ignored:
         print(one_line(f"ignored: {ignored.reason}", strict=True))
 

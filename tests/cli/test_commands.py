@@ -170,14 +170,15 @@ def test_doctor_tells_a_broken_rules_file_and_local_servers(
 
 def test_no_name_of_others_reaches_the_terminal_raw(program: Program, model_server: ModelServer) -> None:
     hostile = "evil\x1b[2J\u200b"
-    program.config(
+    file = program.config(
         f'theme = "{hostile}"\n[providers.ollama]\nbase_url = "{model_server.base_url()}"\n'.replace(
             "\x1b", "\\u001b"
         )
     )
+    folder = file.parents[1].rename(program.home / hostile)
     model_server.script([], models=[hostile])
     for argv in (["doctor"], ["config", "show"], ["sessions", "show", hostile]):
-        ran = program.run(*argv)
+        ran = program.run(*argv, env={"XDG_CONFIG_HOME": str(folder)})
         assert not {"\x1b", "\u200b"} & set(ran.out + ran.err)
         assert "evil\\x1b[2J\\u200b" in ran.out + ran.err, "told all the same"
 
