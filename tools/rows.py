@@ -21,7 +21,7 @@ def read_rows(journal: Path) -> list[Any]:
 
 
 def append_row(journal: Path, row: object) -> None:
-    """One line more. Raises OSError."""
+    """One line more, apart from one before it that was cut. Raises OSError."""
     journal.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with journal.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row, ensure_ascii=True) + "\n")
+        file.write("\n" + json.dumps(row, ensure_ascii=True))
