@@ -47,7 +47,7 @@ class Input:
         try:
             words = Path(thread, "syscall").read_text().split()
             files = [Path(thread, "fd", str(fd)).stat() for fd in _looked_at(thread, words)]
-        except (OSError, ValueError, struct.error):  # gone, or not ours to ask
+        except (OSError, ValueError, OverflowError, struct.error):  # gone, not ours to ask, or nonsense
             return False
         return any(map(self._is_same, files)) and not any(stat.S_ISSOCK(file.st_mode) for file in files)
 

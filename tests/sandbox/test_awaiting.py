@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -71,3 +72,14 @@ def test_of_a_process_that_is_gone_nothing_is_known() -> None:
     with program("os._exit(0)", read, keys) as pid:
         pass
     assert not known.is_awaited_by(pid)
+
+
+def test_a_program_that_looks_at_no_place_in_memory_does_not_wait_for_input(tmp_path: Path) -> None:
+    """As one that is traced can be held in such a call."""
+    keys, read = pty.openpty()
+    poll = next(number for number, kind in awaiting._CALLS.items() if kind == "poll")
+    (tmp_path / "syscall").write_text(f"{poll} 0xffffffffffffffff 0x1 0x0 0x0 0x0 0x0 0x0 0x0\n")
+    (tmp_path / "mem").touch()
+    assert not Input.of(read)._is_awaited_in(tmp_path)
+    os.close(keys)
+    os.close(read)
