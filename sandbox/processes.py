@@ -114,18 +114,20 @@ def end_tree(pid: int) -> None:
     _, status = os.waitpid(pid, os.WUNTRACED)
     if not os.WIFSTOPPED(status):
         return  # it had ended, and is reaped with this
-    held: list[Handle] = []
     try:
         for below in descendants(pid):
             with suppress(ProcessLookupError):
-                held.append(open_handle(below))
-        for handle in held:
-            handle.signal(signal.SIGKILL)
+                _end(open_handle(below))
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-    for handle in held:
+
+
+def _end(handle: Handle) -> None:
+    try:
+        handle.signal(signal.SIGKILL)
         gone = select.poll()
         gone.register(handle.fd, select.POLLIN)
         gone.poll()
+    finally:
         handle.close()
