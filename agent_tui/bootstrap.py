@@ -31,6 +31,7 @@ from agent_tui.errors import AgentError, SessionBusyError, UnavailableError, Usa
 from agent_tui.frozen import frozen
 from agent_tui.models.base import Model
 from agent_tui.scratch import scratch, sweep
+from agent_tui.short_path import long_path
 from sandbox.policy import Mode
 from sandbox.probe import ProbeResult, probe
 
@@ -260,7 +261,7 @@ def _replayed(file: str) -> Model:
     from agent_tui.models.replay import ReplayError, replay_file
 
     try:
-        return replay_file(Path(file).expanduser().absolute())
+        return replay_file(long_path(file).absolute())
     except ReplayError as error:
         raise UsageError(str(error)) from error
 

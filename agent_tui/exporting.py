@@ -5,6 +5,7 @@ from pathlib import Path
 
 from agent_tui.engine.types import Config
 from agent_tui.errors import UsageError
+from agent_tui.short_path import long_path
 
 
 def write(config: Config, session_id: str, named: str, text: str) -> Path:
@@ -14,7 +15,7 @@ def write(config: Config, session_id: str, named: str, text: str) -> Path:
     project is not ours to put files into. Raises UsageError; no file that exists is written over.
     """
     if named:
-        file = config.workspace / Path(named).expanduser()
+        file = config.workspace / long_path(named)
     elif config.ephemeral:
         raise UsageError("nothing of this session is stored; /export FILE says where it may go")
     else:

@@ -23,6 +23,7 @@ from agent_tui.engine.events import (
 from agent_tui.engine.log import from_record
 from agent_tui.engine.pictures import Pictures
 from agent_tui.errors import SessionBusyError, UsageError
+from agent_tui.short_path import long_path
 from checkpoints.index import (
     NoSessionError,
     SessionEntry,
@@ -139,7 +140,7 @@ def said_in(file: str) -> "tuple[Said, ...]":
     from agent_tui.models.replay import ReplayError, said_in
 
     try:
-        return said_in(Path(file).expanduser().absolute())
+        return said_in(long_path(file).absolute())
     except ReplayError as error:
         raise UsageError(str(error)) from error
 

@@ -92,7 +92,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "agent_tui.handover": ("agent_tui.engine.types", "agent_tui.search_path"),
     "agent_tui.search_path": ("sandbox.environment",),  # where programs may be looked for
-    "agent_tui.exporting": ("agent_tui.engine.types", "agent_tui.errors"),
+    "agent_tui.exporting": ("agent_tui.engine.types", "agent_tui.errors", "agent_tui.short_path"),
     "agent_tui.external_editor": (),
     "agent_tui.guardian": (),
     "agent_tui.history": (),
@@ -158,6 +158,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.engine.session",
         "agent_tui.errors",
         "agent_tui.models.replay",
+        "agent_tui.short_path",
         "checkpoints",
         "context.codec",
     ),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent_tui import startup
 from agent_tui.errors import UsageError
+from agent_tui.short_path import long_path
 
 if TYPE_CHECKING:
     from agent_tui.headless.one_shot import Later
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         prompt=prompt,
         images=images(settings),
         json=settings.flag("json"),
-        last_message=_writable(Path(last_message).expanduser()) if last_message else None,
+        last_message=_writable(long_path(last_message)) if last_message else None,
         takes_orders=arguments.stdin_commands,
         said=_said(config.model.model) if replays and config.model and not prompt else (),
         ephemeral=config.ephemeral,

@@ -8,11 +8,11 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from pathlib import Path
 from typing import TextIO
 
 from agent_tui.errors import AgentError, UsageError
 from agent_tui.safe_text import one_line, visible
+from agent_tui.short_path import long_path
 from checkpoints.index import DISK_FULL, SessionEntry
 
 ACTIONS = ("list", "show", "export", "rm")
@@ -98,7 +98,7 @@ def _print(blocks: AsyncGenerator[str, None], output: str | None) -> None:
         asyncio.run(_copy(blocks, sys.stdout))
         return
     try:
-        with Path(output).expanduser().open("w", encoding="utf-8") as stream:
+        with long_path(output).open("w", encoding="utf-8") as stream:
             asyncio.run(_copy(blocks, stream))
     except OSError as error:
         raise UsageError(f"sessions export: `{output}` cannot be written: {error.strerror}") from error

@@ -12,6 +12,7 @@ from agent_tui.config.options import Value, by_name
 from agent_tui.config.values import BadValueError, from_text
 from agent_tui.engine.types import Config
 from agent_tui.errors import UsageError
+from agent_tui.short_path import long_path
 from context.items import Image
 
 
@@ -30,7 +31,7 @@ def load(arguments: argparse.Namespace) -> Settings:
         directory=_here(),
         is_trusted=_is_trusted,
     )
-    beside = [(settings.workspace / Path(root).expanduser()).resolve() for root in settings.items("add_dir")]
+    beside = [(settings.workspace / long_path(root)).resolve() for root in settings.items("add_dir")]
     search_path.keep_out((settings.workspace, *beside))
     return settings
 
@@ -44,7 +45,7 @@ def configure(arguments: argparse.Namespace, *, interactive: bool) -> tuple[Conf
 def images(settings: Settings) -> tuple[Image, ...]:
     """The pictures of `--image`, read. Raises UsageError."""
     try:
-        return tuple(read_image(Path(name).expanduser()) for name in settings.items("image"))
+        return tuple(read_image(long_path(name)) for name in settings.items("image"))
     except UsageError as error:
         raise UsageError(f"--image: {error}") from error
 

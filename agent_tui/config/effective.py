@@ -10,7 +10,7 @@ from agent_tui.config.options import INTERFACE_KEYS, dotted
 from agent_tui.config.providers import choose
 from agent_tui.engine.types import IDLE_TIMEOUT_S, ApprovalPolicy, Budgets, Config
 from agent_tui.errors import UsageError
-from agent_tui.short_path import short_path
+from agent_tui.short_path import long_path, short_path
 from sandbox.policy import Limits, Mode
 
 
@@ -61,7 +61,7 @@ def _extra_roots(settings: Settings) -> tuple[Path, ...]:
 
 
 def _root(settings: Settings, text: str) -> Path:
-    path = settings.workspace / Path(text).expanduser()
+    path = settings.workspace / long_path(text)
     if not path.is_dir():
         raise UsageError(f"--add-dir: directory `{short_path(path)}` does not exist")
     found = path.resolve()
@@ -109,7 +109,7 @@ def _output_schema(settings: Settings) -> str | None:
     name = settings.text("output_schema")
     if not name:
         return None
-    path = Path(name).expanduser()
+    path = long_path(name)
     try:
         text = path.read_text(encoding="utf-8")
         schema = json.loads(text)

@@ -11,7 +11,7 @@ from agent_tui.config.values import BadValueError, from_text
 from agent_tui.errors import UsageError
 from agent_tui.frozen import frozen
 from agent_tui.near import nearest
-from agent_tui.short_path import short_path
+from agent_tui.short_path import long_path, short_path
 
 DEFAULT, USER, PROJECT, ENVIRONMENT, FLAG = "default", "user", "project", "env", "flag"
 SESSION = "session"  # what a session that is continued was begun with
@@ -192,7 +192,7 @@ def _profile(user: FileSettings | None, settings: Mapping[Key, Setting], path: P
 
 def _workspace(settings: Mapping[Key, Setting], directory: Path) -> Path:
     wanted = settings[("cd",)].value
-    path = directory / Path(str(wanted)).expanduser() if wanted else directory
+    path = directory / long_path(str(wanted)) if wanted else directory
     try:
         resolved = path.resolve(strict=True)
         next(resolved.iterdir(), None)
@@ -207,7 +207,7 @@ def _workspace(settings: Mapping[Key, Setting], directory: Path) -> Path:
 
 def _state_dir(settings: Mapping[Key, Setting], environ: Mapping[str, str]) -> Path:
     wanted = settings[("state_dir",)].value
-    return Path(str(wanted)).expanduser().absolute() if wanted else paths.state_dir(environ)
+    return long_path(str(wanted)).absolute() if wanted else paths.state_dir(environ)
 
 
 def _project(

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from agent_tui.engine.judgement import Facts
 from agent_tui.engine.types import ApprovalPolicy, Config
+from agent_tui.short_path import long_path
 from sandbox.policy import Mode, Policy
 
 _Kind = TypeVar("_Kind", bound=StrEnum)
@@ -46,7 +47,7 @@ def with_setting(facts: Facts, key: str, value: str) -> Facts:
             raise ValueError(f"`{value}` is not a state of the network; on or off")
         return replace(facts, policy=replace(facts.policy, network=value == "on"))
     if key == "add_dir":
-        return replace(facts, policy=_with_root(facts.policy, Path(value).expanduser()))
+        return replace(facts, policy=_with_root(facts.policy, long_path(value)))
     raise ValueError(f"`{key}` is not a setting of approvals")
 
 

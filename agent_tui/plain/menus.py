@@ -1,7 +1,6 @@
 """Commands that ask on: what stands for each of them, and the smaller menus."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from agent_tui import exporting
@@ -14,6 +13,7 @@ from agent_tui.plain.going_back import GoingBack
 from agent_tui.plain.retelling import Retelling
 from agent_tui.plain.sessions import Sessions
 from agent_tui.safe_text import one_line
+from agent_tui.short_path import long_path
 from context.items import Image
 
 
@@ -73,7 +73,7 @@ class Menus:
             self._terms.say("/image FILE takes a PNG, JPEG, GIF or WebP picture.")
             return
         try:
-            found = read_image(self._config.workspace / Path(rest).expanduser())
+            found = read_image(self._config.workspace / long_path(rest))
         except UsageError as error:
             self._terms.say(one_line(str(error), strict=True))
             return

@@ -3,11 +3,11 @@
 import shutil
 import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tui.attachment import image_of, read_image
 from agent_tui.errors import UsageError
+from agent_tui.short_path import long_path
 from agent_tui.tui import slash, words
 from context.items import Image
 
@@ -38,7 +38,7 @@ class Attaching:
 
     def file(self, name: str) -> None:
         """Attach a file, named relative to the workspace."""
-        path = self._app.config.workspace / Path(name).expanduser()
+        path = self._app.config.workspace / long_path(name)
         if not name:
             slash.notice(self._app, "/image FILE takes a PNG, JPEG, GIF or WebP file")
             return

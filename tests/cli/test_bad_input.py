@@ -41,6 +41,7 @@ def one_line(ran: Ran) -> str:
         (("exec", "-m", "compatible/x", "hi"), "provider `compatible` needs an address: "),
         (("exec", "-m", "x", "hi"), "model `x` must be written as PROVIDER/MODEL"),
         (("exec", "-C", "/no/such/place", "hi"), "directory `/no/such/place` does not exist"),
+        (("exec", "--output-schema", "~no one", "hi"), "--output-schema: `~no one` cannot be read: No such "),
         (("exec", "-C", "/etc/passwd", "hi"), "`/etc/passwd` is not a directory"),
         (
             ("exec", "--sandbox", "of", "hi"),

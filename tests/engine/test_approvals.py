@@ -669,6 +669,7 @@ def test_settings_change_the_policy(bench: Bench, tmp_path: Path) -> None:
         ("add_dir", "/"),
         ("add_dir", "~"),
         ("add_dir", "missing"),
+        ("add_dir", "~no one"),
         ("add_dir", "../../state"),
         ("colour", "red"),
     ],
