@@ -1,8 +1,9 @@
 """Runs one command without a sandbox so that its whole tree can still be ended; `python -I` only.
 
 Arguments: STATUS_FD LEASH_FD TTY WORKDIR COMMAND…; TTY is 1 when standard input is the terminal to
-control. Writes `pid N` and `exit N` lines to STATUS_FD. When LEASH_FD reaches its end (our owner
-closed it or died) everything below is killed. Leaves when nothing is below any more.
+control. Writes `pid N` and `exit N` lines to STATUS_FD. The command runs once a line comes on LEASH_FD;
+when that reaches its end (our owner closed it or died) everything below is killed. Leaves when nothing
+is below any more.
 """
 
 import ctypes
@@ -15,6 +16,7 @@ import sys
 import termios
 
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h: orphans below become our children
+_CAUGHT = (signal.SIGCHLD, signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 
 def _below() -> list[int]:
@@ -60,6 +62,15 @@ def _end_all() -> None:
             return
 
 
+def _await_leave(status_fd: int, leash_fd: int) -> None:
+    """In the child, so that it is there when the leave comes: tell of it, and end where none comes."""
+    for number in _CAUGHT:
+        signal.signal(number, signal.SIG_DFL)
+    os.write(status_fd, b"pid %d\n" % os.getpid())
+    if not os.read(leash_fd, 64):
+        os._exit(1)
+
+
 def _come_to_the_front() -> None:
     """In the child: its own group, in the foreground of the terminal."""
     os.setpgid(0, 0)
@@ -75,25 +86,30 @@ def main() -> int:
     wake_read, wake_write = os.pipe()
     os.set_blocking(wake_write, False)
     os.set_blocking(wake_read, False)
-    for number in (signal.SIGCHLD, signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+    for number in _CAUGHT:
         signal.signal(number, lambda *_: None)  # a handler, not SIG_IGN, which the command would inherit
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     for fd in (status_fd, leash_fd):
         os.set_inheritable(fd, False)
     if tty:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # we lead the session, so what is left behind gets no HUP
+
+    def prepare() -> None:
+        if tty:
+            _come_to_the_front()
+        _await_leave(status_fd, leash_fd)
+
     try:
         child = subprocess.Popen(
             sys.argv[5:],
             cwd=workdir,
             start_new_session=not tty,
-            preexec_fn=_come_to_the_front if tty else None,  # noqa: PLW1509 - one thread only
+            preexec_fn=prepare,  # noqa: PLW1509 - one thread only
         )
     except OSError as error:
         os.write(2, f"{sys.argv[5]}: {error.strerror}\n".encode())
         os.write(status_fd, b"exit %d\n" % (127 if isinstance(error, FileNotFoundError) else 126))
         return 127
-    os.write(status_fd, b"pid %d\n" % child.pid)
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)

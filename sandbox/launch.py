@@ -242,10 +242,15 @@ async def _spawn_guarded(request: _Request, channels: Channels) -> Running:
         words = [sys.executable, "-I", guard, *numbers, str(request.cwd), *request.argv]
         pid = _start(words, channels, request.clean_environment() | request.env)
         running = Running(pid=pid, root=processes.open_handle(pid), channels=channels)
-        await running.named()
     except BaseException:
         channels.close()
         raise
+    try:
+        await running.named()
+    except BaseException:
+        running.close()
+        raise
+    running.let_run()
     return running
 
 
@@ -300,10 +305,12 @@ async def _run_begun(request: _Request, begun: _Begun) -> Running:
             await verify(root_pid, ready.checked)
         enforcement.enforce(root_pid)
         os.write(channels.release, b"1")
+        running = Running(
+            pid=begun.pid, root=root, channels=channels, enforcement=enforcement, preparation=ready
+        )
     except BaseException:
         root.close()
         raise
-    running = Running(pid=begun.pid, root=root, channels=channels, enforcement=enforcement, preparation=ready)
     running.notices += begun.notices
     for place in surveyed(request.policy):
         _renew_survey(place)

@@ -97,9 +97,20 @@ class Running:
         return self._exit.result() if self._exit.done() else None
 
     async def named(self) -> None:
-        """Until the process group of an unsandboxed command is known, or the command is gone."""
+        """Until an unsandboxed command waits for leave and its process group is known, or it is gone."""
         either: list[asyncio.Future[Any]] = [self._named, self._exit]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+
+    def let_run(self) -> None:
+        """Let the command run once what is above it waits, as bwrap does just after it has tied the life of
+        pid 1 to ours: earlier a death of ours would leave the command behind."""
+        if self._channels.leash < 0 or self._exit.done():
+            return
+        if processes.is_waiting(self.root_pid):
+            with suppress(BrokenPipeError):
+                os.write(self._channels.leash, b"run\n")
+        else:
+            self._loop.call_later(_LEAVE_INTERVAL_S, self.let_run)
 
     async def wait(self) -> Exit:
         """Until the command itself ends; what it left behind may go on."""
@@ -204,7 +215,7 @@ class Running:
         if word == b"up":
             known, self._is_up = self._is_up, True
             if not known:
-                self._let_run()
+                self.let_run()
             return self._sandboxed and not known
         if word == b"pid":
             if self._sandboxed or self._named.done():
@@ -215,17 +226,6 @@ class Running:
             self._exit.set_result(Exit.of(number))
             self._loop.call_later(0, self._check_population, 0)  # after those who wait for the exit
         return True
-
-    def _let_run(self) -> None:
-        """Let the command run once pid 1 has tied its life to ours, which bwrap does just before it
-        waits for its children: earlier a death of ours would leave the command behind."""
-        if self._channels.leash < 0:
-            return
-        if processes.is_waiting(self.root_pid):
-            with suppress(BrokenPipeError):
-                os.write(self._channels.leash, b"run\n")
-        else:
-            self._loop.call_later(_LEAVE_INTERVAL_S, self._let_run)
 
     def _check_population(self, turn: int) -> None:
         """Let the sandbox go once the command and all it left behind are gone."""

@@ -235,6 +235,27 @@ async def test_a_sandbox_that_is_dropped_while_it_is_built_is_gone_as_a_whole(
     assert (started_for(world), sorted(world.ws.iterdir())) == ([], before)
 
 
+async def test_an_unsandboxed_start_that_is_cancelled_never_runs_and_leaves_the_next_one_alone(
+    shell: Shell,
+) -> None:
+    world = shell.world
+    policy = {"mode": Mode.OFF}
+    before = children(os.getpid())
+    start = asyncio.create_task(shell.start("touch ran", policy=policy))
+    await asyncio.sleep(0)  # it has begun
+    assert children(os.getpid()) != before
+    start.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await start
+    running = await asyncio.wait_for(shell.start("echo up; sleep 600", policy=policy), WAIT_S)
+    assert await read_until(running, "up\n") == "up\n"
+    running.kill()
+    await running.ended()
+    running.close()
+    await asyncio.to_thread(until, lambda: children(os.getpid()) == before)
+    assert not (world.ws / "ran").exists()
+
+
 def left_behind(bwrap: str, mark: str) -> int:
     """A child of bwrap that waits for ever for its parent, which was killed as soon as it had one."""
     words = [
