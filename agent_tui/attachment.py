@@ -32,8 +32,9 @@ def read_image(path: Path) -> Image:
         with os.fdopen(descriptor, "rb") as file:
             is_plain = stat.S_ISREG(os.fstat(descriptor).st_mode)
             data = file.read(MAX_BYTES + 1) if is_plain else b""
-    except OSError as error:
-        raise UsageError(f"`{path}` cannot be read: {error.strerror}") from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise UsageError(f"`{path}` cannot be read: {why}") from error
     return image_of(data, path.name, f"`{path}`")
 
 

@@ -256,7 +256,7 @@ async def test_what_only_the_screen_had_works_in_lines_too(
     header = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 1_280, 720)
     (tmp_path / "a.png").write_bytes(header)
     (tmp_path / "b.png").write_text("no picture")
-    typed = ["/image a.png", "/image b.png", "/image ~c.png", "/init", "what is it", "and now"]
+    typed = ["/image a.png", "/image b.png", "/image ~c.png", "/image \0", "/init", "what is it", "and now"]
     lines = FakeLines([*typed, "/type t2 npm test", "/type", "/quit"])
     engine = await run(tmp_path, lines, lambda _: [])
     submits = [body for body in engine.sent if isinstance(body, Submit)]
@@ -267,6 +267,7 @@ async def test_what_only_the_screen_had_works_in_lines_too(
     assert "Image: a.png, 1,280 by 720 pixels, about 1,600 tokens, goes with the next message." in said
     assert "b.png` is no PNG, JPEG, GIF or WebP picture" in said
     assert f"{tmp_path}/~c.png` cannot be read: No such file or directory" in said
+    assert "/\\x00` cannot be read: embedded null byte" in said
     assert "/type TERMINAL TEXT, or a key such as ^C; /ps lists them" in said
 
 
