@@ -145,13 +145,19 @@ def test_it_goes_back_with_a_preview_and_on_in_another_session(
     it.says("agent-tui: session")
 
 
-def test_a_model_chosen_while_one_answers_is_asked_next(model_server: ModelServer, begin: Any) -> None:
+def test_a_model_chosen_while_one_answers_is_asked_next_and_kept_if_there_is_one(
+    program: Program, model_server: ModelServer, begin: Any
+) -> None:
     first = {"text": "I look.", "calls": [call("read_file", path="calc.py")], "gate": "held"}
     model_server.script([first, {"text": "Seen."}])
     line = begin()
     line.type("look", "you>")
     until(lambda: model_server.requests)  # what is under way is left alone
-    line.type("/model compatible/other", "Model: compatible/other.")
+    kept = program.home / ".config" / "agent-tui" / "config.toml"
+    line.type("/model nobody/x default", "Refused: unknown provider `nobody`")
+    assert not kept.exists()
+    line.type("/model compatible/other default", "Model: compatible/other.")
+    assert 'model = "compatible/other"' in kept.read_text()
     line.type("/rename a good name", "Title: a good name.")
     model_server.release("held")
     line.says("Done:")
