@@ -196,6 +196,7 @@ def _workspace(settings: Mapping[Key, Setting], directory: Path) -> Path:
     try:
         resolved = path.resolve(strict=True)
         next(resolved.iterdir(), None)
+        (resolved / "..").stat()  # forbidden where only the names may be read, and nothing that has them
     except FileNotFoundError as error:
         raise UsageError(f"directory `{short_path(path)}` does not exist") from error
     except NotADirectoryError as error:

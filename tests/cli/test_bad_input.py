@@ -161,6 +161,24 @@ def test_state_that_cannot_be_written_ends_with_code_5(program: Program) -> None
     assert ran.code == 5
 
 
+@pytest.mark.parametrize("mode", [0o300, 0o600], ids=["no names", "names only"])
+def test_a_workspace_that_cannot_be_read_ends_with_code_2(program: Program, mode: int) -> None:
+    workspace = program.home / "locked"
+    workspace.mkdir(mode=mode)
+    as_owner = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    done = subprocess.run(
+        [*as_owner, *command(), "exec", "-C", str(workspace), "-m", "demo/scripted", "hi"],
+        cwd=program.workspace,
+        env=program.environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    said = one_line(Ran(done.returncode, done.stdout, done.stderr))
+    assert said == "directory `~/locked` cannot be read: Permission denied"
+    assert done.returncode == 2
+
+
 def test_what_the_owner_of_the_state_directory_took_away_stays_away(program: Program) -> None:
     """Nobody else may look in, and nothing is made writable."""
     state = program.home / "state"
