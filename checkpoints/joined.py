@@ -178,15 +178,16 @@ class Joined:
 
 
 def _set_aside(one: Workspace) -> str:
-    try:
-        one.journal.read()
-    except DamagedJournalError:
-        with one.locked(alone=True, what="a look at a cut rollback"):
+    with one.locked(alone=True, what="a look at a cut rollback"):
+        try:
+            one.journal.read()
+        except DamagedJournalError:
             aside = one.journal.set_aside()
-        before = one.catalog.newest(Phase.BEFORE_ROLLBACK, one.home.below)
-        state = f"; checkpoint {before.id} is the state before it" if before else ""
-        return f"the journal of a cut rollback was damaged and lies in `{aside}` now{state}"
-    return ""
+        else:
+            return ""
+    before = one.catalog.newest(Phase.BEFORE_ROLLBACK, one.home.below)
+    state = f"; checkpoint {before.id} is the state before it" if before else ""
+    return f"the journal of a cut rollback was damaged and lies in `{aside}` now{state}"
 
 
 def counterpart(beside: Workspace, row: Row) -> Row | None:
