@@ -305,13 +305,16 @@ class WorkspaceCheckpointer:
         if core is None or any(one.home.root == real for one in core.beside):
             return
         try:
-            one = self._open(folder)
-            one.first_import()
+            with ExitStack() as undone:
+                one = self._open(folder)
+                undone.callback(one.let_go)
+                one.first_import()
+                joined = replace(core, beside=(*core.beside, one))
+                joined.remember()
+                undone.pop_all()
+            self._core = joined
         except (CheckpointError, OSError, sqlite3.Error) as error:
             self._remarks.append(f"what changes in `{folder}` cannot be taken back: {error}")
-        else:
-            self._core = replace(core, beside=(*core.beside, one))
-            self._core.remember()
         self._health = self._settled_health(core)
 
     def _open(self, root: Path) -> "Workspace":
