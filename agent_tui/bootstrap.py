@@ -275,7 +275,6 @@ def _build(
     notices: tuple[str, ...],
     stack: AsyncExitStack,
 ) -> "EngineRuntime":
-
     from agent_tui.engine.events import SessionStarted
     from agent_tui.engine.runtime import EngineRuntime
     from agent_tui.repo_map import ProjectMap
