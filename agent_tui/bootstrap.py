@@ -444,8 +444,7 @@ def _with_stored(ports: "Ports", config: Config, settings: Settings) -> "Ports":
     def keep_model(name: str) -> None:
         from agent_tui.config.edit import set_value
 
-        choose(name, settings, os.environ)  # else no later start would get as far as a choice
-        set_value(config.config_dir, "model", name)
+        set_value(config.config_dir, "model", choose(name, settings, os.environ).name)
 
     async def rename(found: str, title: str) -> None:
         from agent_tui import stored
