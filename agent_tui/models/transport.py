@@ -35,6 +35,7 @@ CONNECT_TIMEOUT_S = 15.0
 REST_S = 0.05  # for the end of a response that was read to its end mark
 MAX_CAUSES = 10  # of an error, which may be its own cause
 MAX_REFUSAL_BYTES = 256 * 1024  # what is read of the body of an error
+REFUSAL_S = 5.0  # for that, however slowly it comes
 NO_KEY = "none"  # the SDKs insist on a key; servers on loopback do not look at it
 _IMPORTING = threading.Lock()
 # Half of openai's import is types that no request of ours uses; anthropic uses most of its own at once.
@@ -272,10 +273,12 @@ class Transport:
                 ModelError(kind=ErrorKind.BAD_REQUEST, message=message, http_status=response.status_code)
             )
         body = bytearray()
-        async for chunk in response.aiter_bytes():
-            body += chunk
-            if len(body) >= MAX_REFUSAL_BYTES:
-                break
+        with suppress(TimeoutError):  # what came until then says enough
+            async with asyncio.timeout(REFUSAL_S):
+                async for chunk in response.aiter_bytes():
+                    body += chunk
+                    if len(body) >= MAX_REFUSAL_BYTES:
+                        break
         from agent_tui.models.errors import from_response
 
         error = from_response(
