@@ -19,9 +19,9 @@ def from_toml(option: Option, value: object) -> Value:
         case "flag", bool():
             return value
         case "integer", int() if not isinstance(value, bool):
-            return _in_range(option, value)
+            return _in_range(option, value, value)
         case "number", int() | float() if not isinstance(value, bool):
-            return float(_in_range(option, value))
+            return float(_in_range(option, value, value))
         case "list", list() if all(isinstance(item, str) for item in value):
             return tuple(value)
         case "list", str():
@@ -49,7 +49,7 @@ def from_text(option: Option, text: str) -> Value:
                 raise BadValueError(f"must be {expected(option)}, not `{text}`")
             return text.lower() in _TRUE
         case "integer" | "number":
-            return _in_range(option, _parsed(option, text))
+            return _in_range(option, _parsed(option, text), text)
         case "list":
             return tuple(text.splitlines())
         case "choice":
@@ -88,9 +88,9 @@ def _parsed(option: Option, text: str) -> int | float:
         raise BadValueError(f"must be {expected(option)}, not `{text}`") from error
 
 
-def _in_range(option: Option, value: int | float) -> int | float:
+def _in_range(option: Option, value: int | float, written: object) -> int | float:
     if not math.isfinite(value) or value < 0 or (option.positive and value == 0):
-        raise BadValueError(f"must be {expected(option)}, not `{value}`")
+        raise BadValueError(f"must be {expected(option)}, not `{written}`")
     return value
 
 

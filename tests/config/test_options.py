@@ -60,6 +60,7 @@ def test_texts_become_values() -> None:
     assert value(by_name("max_cost"), "1.5") == 1.5
     assert [value(by_name(name), "0") for name in ("max_cost", "max_tool_calls", "max_idle_steps")] == [0] * 3
     assert value(by_name("max_turns"), "1.5") == "must be a whole number from 1 up, not `1.5`"
+    assert value(by_name("timeout"), "0") == "must be a number above 0, not `0`"
     assert value(by_name("add_dir"), "/a\n/b") == ("/a", "/b")
 
 
