@@ -102,11 +102,11 @@ class Running:
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
 
     def let_run(self) -> None:
-        """Let the command run once what is above it waits, as bwrap does just after it has tied the life of
-        pid 1 to ours: earlier a death of ours would leave the command behind."""
+        """Let the command run: a sandboxed one once pid 1 has tied its life to ours, which bwrap does just
+        before it waits for its children; earlier a death of ours would leave the command behind."""
         if self._channels.leash < 0 or self._exit.done():
             return
-        if processes.is_waiting(self.root_pid):
+        if not self._sandboxed or processes.is_waiting(self.root_pid):
             with suppress(BrokenPipeError):
                 os.write(self._channels.leash, b"run\n")
         else:
