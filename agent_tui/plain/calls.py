@@ -175,11 +175,11 @@ def _found(outcome: Outcome) -> list[str]:
     """How much a read or a search came to."""
     data = outcome.data if outcome.status is OutcomeStatus.SUCCEEDED else {}
     if isinstance(data.get("matches"), int):
-        matches = count(data["matches"], "match").replace("matchs", "matches")
+        matches = count(data["matches"], "match", "matches")
         return [f"{matches} in {count(int(data.get('files') or 0), 'file')}"]
     for key, noun in (("lines", "line"), ("entries", "entry")):
         if isinstance(data.get(key), int):
-            return [count(data[key], noun).replace("entrys", "entries")]
+            return [count(data[key], noun, key)]
     return []
 
 

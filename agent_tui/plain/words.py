@@ -25,9 +25,9 @@ def money(usd: float) -> str:
     return f"{usd * 100:.0f} cents" if usd < 1 else f"{usd:.2f} dollars"
 
 
-def count(number: int, noun: str) -> str:
-    """`1 file`, `2 files`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def count(number: int, noun: str, plural: str = "") -> str:
+    """`1 file`, `2 files`; `plural` is for a noun that takes more than an s."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def sandbox_words(sandbox: SandboxStatus) -> str:
