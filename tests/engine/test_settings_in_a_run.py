@@ -1,5 +1,7 @@
 """Approvals and sandbox changed by a person, in a run or between two: what they hold for, who is told."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +25,7 @@ from agent_tui.engine.waves import MAX_COMMANDS
 from checkpoints.types import Cause, Checkpoint, Phase
 from context.view import NoticeUnit
 from sandbox.policy import Policy
-from tests.engine.fakes import Engine, FakeCheckpointer, FakeToolbox, Step, calls, engine, text
+from tests.engine.fakes import Engine, FakeCheckpointer, FakeToolbox, calls, engine, text
 from tests.engine.test_drift import model_told, with_real_gate
 from tests.engine.test_unwritable import Disk
 from tools.types import (
@@ -79,8 +81,15 @@ async def asked_of(run: Engine, count: int) -> ApprovalAsked:
     return asked
 
 
-def asking(root: Path, script: Step) -> Engine:
-    return engine(root, script, text("done"), approval=ApprovalPolicy.UNTRUSTED, toolbox=Toolbox())
+@asynccontextmanager
+async def asking(root: Path, *paths: str) -> AsyncIterator[tuple[Engine, ApprovalAsked]]:
+    """A run that would write the files, and the question about the first, which is open."""
+    script = calls(*(("write_file", {"path": path}) for path in paths))
+    untrusted = ApprovalPolicy.UNTRUSTED
+    async with engine(root, script, text("done"), approval=untrusted, toolbox=Toolbox()) as run:
+        with_real_gate(run)
+        run.send(Submit(text="go"))
+        yield run, await asked_of(run, 1)
 
 
 def allow(run: Engine, asked: ApprovalAsked) -> None:
@@ -146,11 +155,7 @@ async def test_a_looser_sandbox_holds_from_the_next_call_with_the_checkpoint_tha
     ("key", "value"), [("approval", "never"), ("approval", "on-request"), ("sandbox", "off")]
 )
 async def test_what_is_asked_stays_so_when_the_mode_is_loosened(tmp_path: Path, key: str, value: str) -> None:
-    script = calls(("write_file", {"path": "/w/a"}))
-    async with asking(tmp_path, script) as run:
-        with_real_gate(run)
-        run.send(Submit(text="go"))
-        asked = await asked_of(run, 1)
+    async with asking(tmp_path, "/w/a") as (run, asked):
         await change(run, key, value)
         await run.wait(SettingChanged)
         assert not run.bodies(CallStarted) and asked.approval_id in run.session.fold.approvals
@@ -164,11 +169,7 @@ async def test_what_is_asked_stays_so_when_the_mode_is_loosened(tmp_path: Path, 
 async def test_a_yes_to_what_was_asked_before_the_change_is_asked_again_with_the_reason(
     tmp_path: Path,
 ) -> None:
-    script = calls(("write_file", {"path": "/w/a"}))
-    async with asking(tmp_path, script) as run:
-        with_real_gate(run)
-        run.send(Submit(text="go"))
-        first = await asked_of(run, 1)
+    async with asking(tmp_path, "/w/a") as (run, first):
         await change(run, "approval", "never")
         allow(run, first)
         again = await asked_of(run, 2)
@@ -201,11 +202,8 @@ async def test_a_grant_that_was_asked_for_before_the_change_is_asked_for_again(t
 
 
 async def test_an_edit_by_the_person_outlives_a_change_of_the_sandbox(tmp_path: Path) -> None:
-    script = calls(("write_file", {"path": "/w/a"}), ("write_file", {"path": "/w/b"}))
-    async with asking(tmp_path, script) as run:
-        with_real_gate(run)
-        run.send(Submit(text="go"))
-        first, second = await asked_of(run, 1), await asked_of(run, 2)
+    async with asking(tmp_path, "/w/a", "/w/b") as (run, first):
+        second = await asked_of(run, 2)
         edited = '{"path": "/w/c"}'
         run.send(
             Decide(approval_id=first.approval_id, decision=Decision.EDIT, digest=first.digest, edited=edited)
