@@ -7,6 +7,7 @@ import stat
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from agent_tui.config.options import OPTIONS, Key, Value, dotted, find, is_table, siblings
 from agent_tui.config.values import BadValueError, from_toml
@@ -63,7 +64,7 @@ def parse(data: bytes, path: Path) -> FileSettings:
         raise UsageError(f"{place}: larger than {MAX_BYTES:,} bytes; a settings file is short")
     try:
         text = data.decode("utf-8")
-        table = tomllib.loads(text)
+        table = _table(text)
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise UsageError(f"{place}:{line}: not UTF-8 text") from error
@@ -87,7 +88,7 @@ def parse_assignment(text: str) -> tuple[Key, Value]:
     if not equals or not name.strip():
         raise UsageError(f"-c `{text}`: must be KEY=VALUE, such as `-c effort=high`")
     try:
-        table = tomllib.loads(f"{name} = {value}")
+        table = _table(f"{name} = {value}")
     except tomllib.TOMLDecodeError:
         try:
             table = tomllib.loads(f"{name} = ''")
@@ -98,6 +99,18 @@ def parse_assignment(text: str) -> tuple[Key, Value]:
     if len(found) != 1:
         raise UsageError(f"-c `{text}`: must set one value")
     return found[0]
+
+
+def _table(text: str) -> dict[str, Any]:
+    """What TOML says; raises TOMLDecodeError, for what is no mistake in it but more than is read too."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise tomllib.TOMLDecodeError("nested too deeply") from error
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError as error:  # of `int`
+        raise tomllib.TOMLDecodeError("a number with too many digits") from error
 
 
 class _Reader:

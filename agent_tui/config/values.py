@@ -1,6 +1,6 @@
 """Checks one value of a setting, from TOML or from the text of a flag or a variable."""
 
-import math
+import sys
 
 from agent_tui.config.options import Option, Value
 from agent_tui.near import nearest
@@ -89,7 +89,7 @@ def _parsed(option: Option, text: str) -> int | float:
 
 
 def _in_range(option: Option, value: int | float, written: object) -> int | float:
-    if not math.isfinite(value) or value < 0 or (option.positive and value == 0):
+    if not 0 <= value <= sys.float_info.max or (option.positive and value == 0):
         raise BadValueError(f"must be {expected(option)}, not `{written}`")
     return value
 

@@ -148,6 +148,10 @@ def test_an_untrusted_project_file_is_not_even_parsed(place: Place) -> None:
         ("timeout = 0", 1, "`timeout` must be a number above 0, not `0`"),
         ("limits.tmp_bytes = 0", 1, "`limits.tmp_bytes` must be a whole number from 1 up, not `0`"),
         ("max_cost = nan", 1, "`max_cost` must be a number from 0 up, not `nan`"),
+        (f"max_turns = {10**309}", 1, f"`max_turns` must be a whole number from 1 up, not `{10**309}`"),
+        (f"max_cost = {10**309}", 1, f"`max_cost` must be a number from 0 up, not `{10**309}`"),
+        (f"max_cost = 1{'0' * 5000}", 1, "not valid TOML: a number with too many digits"),
+        (f"add_dir = {'[' * 5000}", 1, "not valid TOML: nested too deeply"),
         ("limits = 3", 1, "`limits` is a table, such as `[limits]`"),
         ("a = 1\nb = = 2", 2, "not valid TOML: invalid value"),
         ('api_key = "sk-1"', 1, "a key is never kept in a file; set `AGENT_TUI_API_KEY` instead"),
@@ -202,7 +206,16 @@ def test_an_assignment_is_toml_or_plain_text(
 
 
 @pytest.mark.parametrize(
-    "assignment", ["", "network", "=1", "no such key=1", "nope=1", "limits={tasks=1,tmp_bytes=2}"]
+    "assignment",
+    [
+        "",
+        "network",
+        "=1",
+        "no such key=1",
+        "nope=1",
+        "limits={tasks=1,tmp_bytes=2}",
+        f"max_turns=1{'0' * 5000}",
+    ],
 )
 def test_a_wrong_assignment_is_told(place: Place, assignment: str) -> None:
     with pytest.raises(UsageError, match=r"^-c"):
