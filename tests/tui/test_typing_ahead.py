@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -39,26 +40,28 @@ async def until(holds: Callable[[], bool]) -> None:
         await asyncio.sleep(0.002)
 
 
-async def test_they_wait_for_what_the_view_fetches(tmp_path: Path) -> None:
-    data = gallery.ANSWERS[gallery.Q.CHECKPOINTS]
+@asynccontextmanager
+async def fetching(tmp_path: Path) -> AsyncIterator[tuple[Driven, Callable[[], None]]]:
+    """A view that fetches, with two keys typed ahead; the call gives it what it waits for."""
     async with driven(tmp_path) as it:
         asked: list[commands.Command] = []
         it.engine.send = asked.append  # type: ignore[method-assign]  # the answer is held back
         it.send(b"/checkpoints\rgj")
         await until(lambda: bool(asked) and len(listed(it)._ahead) == 2)
+        data = gallery.ANSWERS[gallery.Q.CHECKPOINTS]
+        yield it, lambda: it.engine.emit(events.Inspected(command_id=asked[0].id, data=data))
+
+
+async def test_they_wait_for_what_the_view_fetches(tmp_path: Path) -> None:
+    async with fetching(tmp_path) as (it, answer):
         assert "loading" in it.screen
-        it.engine.emit(events.Inspected(command_id=asked[0].id, data=data))
+        answer()
         await until(lambda: bool(listed(it).items) and listed(it).at == 1)
         assert it.app.editor.text == ""
 
 
 async def test_a_newer_key_does_not_overtake_those_that_wait(tmp_path: Path) -> None:
-    data = gallery.ANSWERS[gallery.Q.CHECKPOINTS]
-    async with driven(tmp_path) as it:
-        asked: list[commands.Command] = []
-        it.engine.send = asked.append  # type: ignore[method-assign]  # the answer is held back
-        it.send(b"/checkpoints\rgj")
-        await until(lambda: bool(asked) and len(listed(it)._ahead) == 2)
+    async with fetching(tmp_path) as (it, answer):
         view, draw, done = listed(it), listed(it).draw, list[str]()
 
         def draw_behind_a_key() -> None:
@@ -68,16 +71,12 @@ async def test_a_newer_key_does_not_overtake_those_that_wait(tmp_path: Path) -> 
             done.append("")
 
         view.draw = draw_behind_a_key  # type: ignore[method-assign]  # the key comes while the list does
-        it.engine.emit(events.Inspected(command_id=asked[0].id, data=data))
+        answer()
         await until(lambda: bool(done) and view.at == 2)
 
 
 async def test_escape_leaves_a_view_that_fetches(tmp_path: Path) -> None:
-    async with driven(tmp_path) as it:
-        asked: list[commands.Command] = []
-        it.engine.send = asked.append  # type: ignore[method-assign]  # never answered
-        it.send(b"/checkpoints\rgj")
-        await until(lambda: bool(asked) and len(listed(it)._ahead) == 2)
+    async with fetching(tmp_path) as (it, _):
         it.send(b"\x1b")
         await until(lambda: len(it.app.screen_stack) == 1)
         it.send(b"more")
