@@ -53,6 +53,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
                 "agent_tui.mention",
                 "agent_tui.exporting",
                 "agent_tui.external_editor",
+                "agent_tui.granted",
                 "agent_tui.guardian",
                 "agent_tui.history",
                 "agent_tui.attachment",
@@ -94,6 +95,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agent_tui.search_path": ("sandbox.environment",),  # where programs may be looked for
     "agent_tui.exporting": ("agent_tui.engine.types", "agent_tui.errors", "agent_tui.short_path"),
     "agent_tui.external_editor": (),
+    "agent_tui.granted": ("agent_tui.short_path", "tools.types"),
     "agent_tui.guardian": (),
     "agent_tui.history": (),
     "agent_tui.short_path": (),

@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from agent_tui import granted
 from agent_tui.engine.commands import Answer, CommandBody, Decide, Settle
 from agent_tui.engine.events import ApprovalAsked, LostResultAsked, QuestionAsked
 from agent_tui.engine.types import Decision
@@ -29,14 +30,6 @@ _LABELS = {
     Decision.DENY_AND_PAUSE: "Deny and pause",
 }
 _KINDS = {"command": "Command", "edit": "Edit", "network": "Network", "read": "Read", "input": "Input"}
-_GRANTS = {
-    "read_path": "read {}",
-    "write_path": "write {}",
-    "host": "connect to {}",
-    "git_lane": "commit to git",
-    "network": "network on",
-    "no_sandbox": "NO SANDBOX: your files, your keys and the network, as you",
-}
 OTHER_GRANT = "\0grant"  # value of the choice that leads to a list of grants
 _NO_ANSWER = "\0none"
 _AGAIN = "Type yes to run it again: it may act twice"
@@ -120,10 +113,7 @@ def grants(question: ApprovalAsked) -> list[str]:
 
 def grant_words(grant: str) -> str:
     """A grant in words."""
-    kind, _, detail = grant.partition(" ")
-    words = _GRANTS[kind].format(short_path(detail)) if kind in _GRANTS else grant
-    words = one_line(words, strict=True)
-    return words or "nothing beyond the sandbox"
+    return one_line(granted.in_words(grant), strict=True) or "nothing beyond the sandbox"
 
 
 def grant_facts(question: ApprovalAsked, grant: str) -> list[str]:

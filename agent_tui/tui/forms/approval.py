@@ -1,6 +1,6 @@
 """The approval form: a command, an edit, a host, a way out of the sandbox."""
 
-from agent_tui import safe_text
+from agent_tui import granted, safe_text
 from agent_tui.engine.commands import Decide
 from agent_tui.engine.events import ApprovalAsked
 from agent_tui.engine.types import Decision
@@ -11,14 +11,6 @@ from agent_tui.tui.transcript import diff
 from agent_tui.tui.transcript.lines import Line, Span, untrusted, wrap
 from agent_tui.tui.transcript.look import Look
 
-_GRANTS = {
-    "read_path": "read {}",
-    "write_path": "write {}",
-    "host": "connect to {}",
-    "git_lane": "commit to git",
-    "network": "network on",
-    "no_sandbox": "NO SANDBOX: your files, your keys and the network, as you",
-}
 _KINDS = {
     "command": "command",
     "edit": "edit",
@@ -138,9 +130,8 @@ class ApprovalForm:
 
     def _grant_facts(self, look: Look) -> list[Line]:
         grant = self._grants[self._grant]
-        kind, _, detail = grant.partition(" ")
-        text = _GRANTS.get(kind, "{}").format(words.home(detail))
-        is_open = kind == "no_sandbox"
+        text = granted.in_words(grant)
+        is_open = grant.startswith("no_sandbox")
         right = (
             "" if len(self._grants) < 2 else "g first" if self._grant == len(self._grants) - 1 else "g wider"
         )
