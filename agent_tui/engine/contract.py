@@ -1,4 +1,4 @@
-"""The completion contract: a run counts as done when the command passes and the answer fits (design d, §10).
+"""The completion contract: a run counts as done when the command passes and the answer fits.
 
 Bounded: after `MAX_REPAIRS` failures the run ends as unmet. Counts come from the records.
 """

@@ -127,7 +127,8 @@ class StatusChanged:
 
 @frozen
 class SettingChanged:
-    """A setting of the session has a new value, for later processes as well; see command `Set`."""
+    """A setting of the session has a new value, for later processes as well but for what guards the machine;
+    see command `Set`."""
 
     key: str
     value: str

@@ -1,6 +1,6 @@
 """Messages of the person on their way into the log: durable, ordered, delivered exactly once.
 
-A message leaves the inbox in the transaction that appends it to the log, or is returned (design e).
+A message leaves the inbox in the transaction that appends it to the log, or is returned.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Changes of settings in a running session: each is stored, and holds for later processes too."""
+"""Changes of settings in a running session. All are kept for later ones but what guards the machine."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,5 +1,5 @@
 """Approvals through the whole program: what was allowed runs, nothing beside it, and all of it can be seen
-and taken back (cases A28 and A30)."""
+and taken back."""
 
 import json
 import subprocess

@@ -247,7 +247,7 @@ def test_edits_in_a_read_only_session_ask_and_then_write(tmp_path: Path) -> None
     assert verdict.policy.mode is Mode.WORKSPACE_WRITE
 
 
-# --- cases A28 and A30 -------------------------------------------------------------------------
+# --- what an allowed command does not bring along ----------------------------------------------
 
 
 @pytest.mark.parametrize(
