@@ -1,10 +1,22 @@
 """The rows of rewind and of the list of checkpoints."""
 
 from pathlib import Path
+from typing import get_args
 
 from agent_tui.engine import commands, events
 from agent_tui.tui.screens.checkpoints import points
-from checkpoints.types import Author, Cause, Checkpoint, FileChange, Phase, RollbackResult
+from checkpoints.types import (
+    Action,
+    Author,
+    Cause,
+    Checkpoint,
+    FileChange,
+    Operation,
+    Phase,
+    RollbackPlan,
+    RollbackResult,
+)
+from context.codec import encode
 from tests.tui import gallery
 from tests.tui.driving import driven
 
@@ -72,3 +84,16 @@ async def test_the_state_before_the_last_rollback_is_what_a_redo_brings(tmp_path
         await it.type("/rewind\r")
         row = next(row for row in it.screen.split("\n") if "rolled back to before" in row)
         assert row.endswith("undo of an undo: /redo")
+
+
+async def test_a_rollback_names_each_kind_of_step(tmp_path: Path) -> None:
+    """Also a folder that comes back in place of a file."""
+    steps = [Operation(action=action, path=action.upper()) for action in get_args(Action)]
+    new = Operation(action="mkdir", path="NEW", creates=True)
+    plan = RollbackPlan(target="7f3a/17", operations=(*steps, new), conflicts=(), kept=())
+    scene = gallery.Scene(data={commands.Subject.ROLLBACK_PLAN: encode(plan)})
+    async with driven(tmp_path, on=scene.on) as it:
+        await it.type("/rollback 7f3a/17\r")
+        await it.until("change 4")
+        for row in ("M WRITE", "X MODE", "M LINK", "M MKDIR/", "create 1", "A NEW/", "D DELETE", "D RMDIR/"):
+            assert row in it.screen

@@ -17,7 +17,7 @@ from agent_tui.tui.state import State
 from agent_tui.tui.transcript.blocks import Block, UserMessage
 from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, width_of, with_right, wrap
 from agent_tui.tui.transcript.look import Look
-from checkpoints.types import Author, Conflict, Operation, RollbackPlan
+from checkpoints.types import Action, Author, Conflict, Operation, RollbackPlan
 from context.codec import decode
 from tools.types import STOP
 
@@ -249,8 +249,9 @@ def returning(session: State, hidden: Sequence[Block]) -> int:
 
 HEADS = ("change", "create", "delete")
 _LINES = re.compile(r"\+(\d+) -(\d+)")
-_HEADS = {"write": "change", "mode": "change", "link": "change", "delete": "delete", "rmdir": "delete"}
-_KINDS = {"write": "M", "delete": "D", "mode": "X", "link": "M", "mkdir": "A", "rmdir": "D"}
+_KINDS: dict[Action, str] = {  # of what is there now: a folder, too, may come in place of a file
+    "write": "M", "delete": "D", "mode": "X", "link": "M", "mkdir": "M", "rmdir": "D",
+}  # fmt: skip
 
 
 def _operations(operations: Sequence[Operation], look: Look) -> list[Line]:
@@ -266,7 +267,9 @@ def _operations(operations: Sequence[Operation], look: Look) -> list[Line]:
 
 def head_of(operation: Operation) -> str:
     """The group of an operation: change, create, delete."""
-    return "create" if operation.creates else _HEADS[operation.action]
+    if operation.creates:
+        return "create"
+    return "delete" if operation.action in ("delete", "rmdir") else "change"
 
 
 def _head(name: str, count: int, note: str = "", role: str = "strong") -> Line:
