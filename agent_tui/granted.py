@@ -1,4 +1,4 @@
-"""What a grant lets a call do, in the words of a question."""
+"""What a call may do, in words: with a grant, as a question names it, and in a sandbox, as a view does."""
 
 from agent_tui.short_path import short_path
 from tools.types import Grant
@@ -11,9 +11,20 @@ _WORDS: dict[str, str] = {
     Grant.NETWORK: "network on",
     Grant.NO_SANDBOX: "NO SANDBOX: your files, your keys and the network, as you",
 }
+BARE = "no sandbox"  # the profile of a call that ran in none
 
 
 def in_words(grant: str) -> str:
     """A grant as a question names it, its kind and then its path or host; not yet made safe for a screen."""
     kind, _, detail = grant.partition(" ")
     return _WORDS[kind].format(short_path(detail)) if kind in _WORDS else grant
+
+
+def contained(profile: str) -> str:
+    """The profile of a call that runs, in the words of a view: `sandboxed, network off`; not yet made safe
+    for a screen."""
+    if profile == BARE:
+        return profile.upper()
+    reach, _, network = profile.rpartition(", net ")
+    told = reach.removeprefix("workspace") if reach.startswith("workspace") else f", {reach}"
+    return f"sandboxed{told}, network {network}"

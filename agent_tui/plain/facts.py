@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent_tui.engine.types import end_word
+from agent_tui.granted import contained
 from agent_tui.plain.words import count
 from agent_tui.safe_text import one_line, visible
 from agent_tui.short_path import short_path
@@ -144,14 +145,16 @@ def session(found: Mapping[str, Any], everywhere: bool) -> str:
 
 
 def terminals(data: Any) -> list[str]:
-    """State, command, place and newest line of each."""
+    """State, command, place, sandbox and newest line of each."""
     lines = []
     for found in data:
         tail = one_line(str(found.get("tail", "")).rstrip().rpartition("\n")[2])
         said = f" Last line: {tail}" if tail else ""
         place = f" In {one_line(short_path(str(found['cwd'])), strict=True)}." if found.get("cwd") else ""
         command = one_line(str(found["command"]), strict=True)
-        lines.append(f"{one_line(str(found['id']))}, {_terminal_state(found)}: {command}.{place}{said}")
+        held = contained(str(found["sandbox"])) if found.get("sandbox") else ""
+        how = f" {one_line(held[0].upper() + held[1:], strict=True)}." if held else ""
+        lines.append(f"{one_line(str(found['id']))}, {_terminal_state(found)}: {command}.{place}{how}{said}")
     return lines or ["No terminals. Commands that outlive their call appear here."]
 
 

@@ -37,3 +37,20 @@ def test_a_grant_says_what_it_lets_run_and_a_denial_that_it_is_one() -> None:
         "g1: allow run make, session, lets run make, in the sandbox with: network",
         "g2: deny run rm, workspace",
     ]
+
+
+def test_a_terminal_says_how_it_is_contained() -> None:
+    row = {"id": "t2", "command": "npm run dev", "state": "live"}
+    assert facts.terminals(
+        [
+            row | {"sandbox": "workspace, net off"},
+            row | {"sandbox": "workspace + /srv/x, net on, git lane"},
+            row | {"sandbox": "read-only, net off"},
+            row | {"sandbox": "no sandbox"},
+        ]
+    ) == [
+        "t2, live: npm run dev. Sandboxed, network off.",
+        "t2, live: npm run dev. Sandboxed + /srv/x, network on, git lane.",
+        "t2, live: npm run dev. Sandboxed, read-only, network off.",
+        "t2, live: npm run dev. NO SANDBOX.",
+    ]

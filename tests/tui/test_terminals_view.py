@@ -30,3 +30,19 @@ async def test_live_terminals_come_first_and_one_that_is_gone_takes_nothing(tmp_
         assert not it.engine.sent_of(commands.TerminalInput)
         await it.press("up", "x")
         assert "asked t2 to end" in it.screen
+
+
+async def test_how_it_is_contained_is_said_and_without_a_sandbox_in_capitals(tmp_path: Path) -> None:
+    rows = [
+        {**LIVE, "id": "t3", "sandbox": "no sandbox", "cwd": "/srv", "size_bytes": 214_000},
+        {**LIVE, "sandbox": "workspace, net off"},
+    ]
+
+    def told(body: commands.CommandBody) -> Play:
+        return [events.Inspected(command_id="", data=rows)] if isinstance(body, commands.Inspect) else ()
+
+    async with driven(tmp_path, on=told) as it:
+        await it.press("f3")
+        assert "t3 · in /srv · started by call c2 · NO SANDBOX · 214 KB" in it.screen
+        await it.press("down")
+        assert "t2 · started by call c2 · sandboxed, network off" in it.screen

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 from textual import events
 
 from agent_tui.engine.commands import Subject, TerminalInput
+from agent_tui.granted import BARE, contained
 from agent_tui.safe_text import one_line
 from agent_tui.tui import words
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.link import RefusedError
 from agent_tui.tui.screens.view import ListView, View
-from agent_tui.tui.transcript.lines import Line, Span, clip, fit, untrusted, with_right, wrap
+from agent_tui.tui.transcript.lines import Line, Span, clip, fit, untrusted, width_of, with_right, wrap
 from agent_tui.tui.transcript.look import Look
 from tools.types import STOP
 
@@ -75,8 +76,13 @@ class TerminalsView(ListView[Entry]):
         left = clip(
             [Span(lead), *untrusted(one_line(str(item.get("command", ""))), strict=True)], look.width * 2 // 3
         )
-        right = untrusted(own_words(self._news(item), look.glyphs), "muted")
-        return with_right(left, clip(right, look.width // 3 - 3), look.width - 2)
+        column = max(width_of(self._right(each, look)) for each in self.items)
+        right = self._right(item, look)
+        return with_right(left, (*right, Span(" " * (column - width_of(right)))), look.width - 2)
+
+    def _right(self, item: Entry, look: Look) -> Line:
+        news = untrusted(own_words(self._news(item), look.glyphs), "muted")
+        return clip(news, look.width // 3 - 3, look.glyphs.more)
 
     def _news(self, item: Entry) -> str:
         """How it ended, how far its end is, that it waits, or its newest line."""
@@ -98,11 +104,16 @@ class TerminalsView(ListView[Entry]):
         facts = [str(item.get("id"))]
         facts += [f"in {words.home(str(item['cwd']))}"] if item.get("cwd") else []
         facts.append(f"started by call {item.get('call_id', '')}")
-        facts += [f"sandbox {item['sandbox']}"] if item.get("sandbox") else []
-        facts += [words.size(int(item["size_bytes"]))] if item.get("size_bytes") is not None else []
-        told = own_words(" · ", look.glyphs).join(map(one_line, facts))
+        told = [untrusted(one_line(fact), "muted", strict=True) for fact in facts]
+        if item.get("sandbox"):
+            role = "alarm" if item["sandbox"] == BARE else "muted"
+            told.append(untrusted(contained(str(item["sandbox"])), role, strict=True))
+        if item.get("size_bytes") is not None:
+            told.append([Span(words.size(int(item["size_bytes"])), "muted")])
+        between = Span(own_words(" · ", look.glyphs), "muted")
+        spans = [span for fact in told for span in (between, *fact)][1:]
         indent = (Span("  "),)
-        head = wrap(untrusted(told, "muted", strict=True), look.width, first=indent, rest=indent)
+        head = wrap(spans, look.width, first=indent, rest=indent)
         tail = str(item.get("tail", "")).rstrip("\n").split("\n")
         room = max(self.body.size.height - len(self.items) - len(head) - 3, 3)
         bar = (Span("  "), Span(look.glyphs.output + " ", "rule"))
