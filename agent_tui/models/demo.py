@@ -173,7 +173,10 @@ def _closing(tried: dict[str, _Tried]) -> Step:
     else:
         checked = f"Not checked, since the tests did not run: {_first_line(retest.result.text)}"
         end = "Changed, but not checked."
-    undo = "To take it all back, use `/rollback` and go to before your message."
+    undo = (
+        "To take it all back, go to before your message: `/rollback` in the interface, "
+        "`agent-tui rollback` in a shell."
+    )
     return Step(text=f"{end}\n\n- {changed}\n- {checked}\n\n{undo}")
 
 
@@ -185,8 +188,8 @@ def _out_of_depth() -> Step:
     return Step(
         text=(
             "I am a scripted model and know this one task only. The rest is real: `/rollback` takes my "
-            "changes back, `/checkpoints` lists what can be restored. For real work start agent-tui with "
-            "`-m PROVIDER/MODEL`."
+            "changes back, `/checkpoints` lists what can be restored; in a shell, `agent-tui rollback` and "
+            "`agent-tui checkpoints` do. For real work start agent-tui with `-m PROVIDER/MODEL`."
         )
     )
 

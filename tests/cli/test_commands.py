@@ -214,6 +214,22 @@ def test_doctor_points_at_variables_without_a_meaning(program: Program) -> None:
     assert said in program.run("exec", "-m", "demo/scripted", "hi", env={"AGENT_TUI_MODLE": "x"}).err
 
 
+@pytest.mark.parametrize(
+    ("locale", "told"),
+    [
+        ({"LC_ALL": "C"}, "; the locale `C` is not UTF-8, so signs are ASCII; set `LC_ALL=C.UTF-8`"),
+        ({"LC_ALL": "", "LC_CTYPE": "C.utf8", "LANG": "C"}, ", C.utf8"),
+        ({"LC_ALL": "de\u200b"}, "; the locale `de\\u200b` is not UTF-8"),
+    ],
+)
+def test_doctor_tells_of_a_locale_without_utf_8(program: Program, locale: dict[str, str], told: str) -> None:
+    with Terminal(program, "doctor", "-m", "demo/scripted", **locale) as terminal:
+        assert terminal.end() == 0, "it is a warning"
+    [line] = [line for line in terminal.seen.splitlines() if " terminal " in line]
+    assert told in line
+    assert line.startswith("warning" if "not UTF-8" in told else "ok")
+
+
 def test_sandbox_runs_a_command_as_the_agent_would(program: Program) -> None:
     ran = program.run("sandbox", "--", "sh", "-c", "cat; echo made > made; touch /usr/no; exit 3", stdin="in")
     assert (ran.code, ran.out) == (3, "in")
