@@ -231,10 +231,6 @@ class Turn:
             case StopReason.REFUSAL:
                 self._error = "the model refused the request"
                 return EndReason.MODEL_REJECTED
-            case StopReason.LENGTH:
-                await self._session.commit(
-                    NoticeRaised(text="this answer was cut at the output limit", level="warning")
-                )
             case _:
                 pass
         return await self._contract.check(self._text)

@@ -210,6 +210,8 @@ class Responder:
         for unit in answer.left_out:  # a bug of ours, never hidden
             parts.append(NoticeRaised(text=f"left out of the request: {unit}", level="error"))
         parts += proposals(step_id, item.calls, calls)
+        if item.stop is StopReason.LENGTH and not (grace or response.is_empty):
+            parts.append(NoticeRaised(text=_cut_at_limit(len(calls)), level="warning"))
         if over:
             parts += skipped([one for one in calls if one.answer is None], why)
         await self._session.commit(*parts, cause=step_id)
@@ -281,6 +283,12 @@ def ingest(answer: Completed, item_id: str, step_id: str) -> ResponseItem:
         usage=answer.usage,
         stop=answer.stop,
     )
+
+
+def _cut_at_limit(calls: int) -> str:
+    """What is said of a response that ended at the output limit with so many calls in it."""
+    named = {0: "", 1: "; the call in it did not run"}.get(calls, f"; the {calls} calls in it did not run")
+    return f"this answer was cut at the output limit{named}"
 
 
 def _text_of(part: Part) -> str:

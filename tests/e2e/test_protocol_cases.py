@@ -86,3 +86,20 @@ def test_arguments_cut_again_and_again_end_the_run(
     assert (ran.code, ran.end["reason"]) == (3, "loop_detected")
     assert len(model_server.requests) <= 6, "told three times, then blocked, then ended"
     assert not (program.workspace / "no.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("dialect", "stop"), [("chat", "length"), ("responses", "max_output_tokens"), ("messages", "max_tokens")]
+)
+def test_a_call_cut_at_the_output_limit_is_answered_and_told_and_does_not_run(
+    program: Program, model_server: ModelServer, dialect: str, stop: str
+) -> None:
+    whole = call("exec_command", cmd="echo ran >> log")
+    midway = whole | {"arguments": '{"cmd": "echo ran >> l'}
+    model_server.script([{"calls": [one], "stop": stop} for one in (whole, midway)] + [{"text": "done"}])
+    ran = program.run("exec", *model_flags(dialect, model_server.base_url(dialect)), "go")
+    assert ran.code == 0, ran.err
+    told = [line for line in ran.err.splitlines() if line.startswith("! this answer")]
+    assert told == ["! this answer was cut at the output limit; the call in it did not run"] * 2
+    assert model_server.requests[-1].body.decode().count("send it again in smaller parts") == 2
+    assert not (program.workspace / "log").exists()

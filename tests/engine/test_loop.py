@@ -11,6 +11,7 @@ from agent_tui.engine.events import (
     CallEnded,
     CallStarted,
     InputReturned,
+    NoticeRaised,
     ResponseEnded,
     SessionStarted,
     StepStarted,
@@ -21,7 +22,7 @@ from agent_tui.engine.events import (
 from agent_tui.engine.types import Decision, EndReason
 from agent_tui.models.base import Completed, ErrorKind, ModelError, TextDelta
 from context.items import StopReason
-from tests.engine.fakes import calls, engine, failed, last_results, text
+from tests.engine.fakes import Step, calls, engine, failed, last_results, text
 from tools.types import CallSink, Invocation, Outcome, OutcomeStatus
 
 
@@ -89,6 +90,24 @@ async def test_a_whole_call_of_a_cut_response_never_runs(tmp_path: Path, stop: S
     assert isinstance(ended, TurnEnded) and ended.reason is EndReason.COMPLETED
     (result,) = last_results(run.model.requests[-1])
     assert result.startswith("Not run: ")
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (text("Half an"), ""),
+        (calls(("run", {"cmd": "rm -r build"})), "; the call in it did not run"),
+        (calls(*[("run", {"cmd": "rm -r build"})] * 2), "; the 2 calls in it did not run"),
+    ],
+)
+async def test_a_response_cut_at_the_output_limit_is_told_once(tmp_path: Path, step: Step, said: str) -> None:
+    whole = step[-1]
+    assert isinstance(whole, Completed)
+    async with engine(tmp_path, [replace(whole, stop=StopReason.LENGTH)], text("done")) as run:
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+    told = [notice.text for notice in run.bodies(NoticeRaised)]
+    assert told == [f"this answer was cut at the output limit{said}"]
 
 
 async def test_repeated_provider_ids_stay_apart(tmp_path: Path) -> None:
