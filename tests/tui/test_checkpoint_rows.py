@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import get_args
 
+import pytest
+
 from agent_tui.engine import commands, events
 from agent_tui.tui.screens.checkpoints import points
 from checkpoints.types import (
@@ -19,6 +21,7 @@ from checkpoints.types import (
 from context.codec import encode
 from tests.tui import gallery
 from tests.tui.driving import driven
+from tools.types import STOP
 
 MINE = FileChange(path="a.py", kind="M")
 THEIRS = FileChange(path="notes.txt", kind="A", author=Author.EXTERNAL)
@@ -97,3 +100,24 @@ async def test_a_rollback_names_each_kind_of_step(tmp_path: Path) -> None:
         await it.until("change 4")
         for row in ("M WRITE", "X MODE", "M LINK", "M MKDIR/", "create 1", "A NEW/", "D DELETE", "D RMDIR/"):
             assert row in it.screen
+
+
+@pytest.mark.parametrize("redo", [False, True])
+async def test_files_go_back_past_a_live_terminal_only_when_that_is_said(tmp_path: Path, redo: bool) -> None:
+    files = RollbackResult(target="7f3a/14", undo="7f3a/19", changed=(), kept=())
+    rolled = events.RolledBack(checkpoint_id="7f3a/14", mode="both", files=files)
+    live = events.TerminalChanged(terminal="t2", call_id="c7", state="live", command="npm run dev")
+    async with driven(tmp_path, [rolled, live], on=gallery.Scene().on) as it:
+        await it.type("/redo\r" if redo else "/rollback 7f3a/17\r")
+        await it.until("! t2 npm run dev can still write")
+        await it.act("arm")
+        assert "Enter stop it first · k go on anyway" in it.screen
+        await it.press("enter")
+        assert "stopping 1 terminal first" in it.screen
+        assert it.engine.sent_of(commands.TerminalInput) == [
+            commands.TerminalInput(terminal="t2", signal=STOP)
+        ]
+        going_back = commands.Redo if redo else commands.Rollback
+        assert not it.engine.sent_of(going_back)
+        await it.press("k")
+        assert len(it.engine.sent_of(going_back)) == 1
