@@ -4,7 +4,7 @@ from agent_tui.engine.batch import answer_all
 from agent_tui.engine.events import TaskChanged, TurnEnded
 from agent_tui.engine.inbox import steers
 from agent_tui.engine.prepare import Prepared, ended
-from agent_tui.engine.report import last_check, names, summary
+from agent_tui.engine.report import check_of_turn, last_check, names, summary
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Part
 from agent_tui.engine.snapshots import Snapshots
@@ -80,7 +80,7 @@ def _last_parts(scope: Scope, reason: EndReason, text: str, error: str) -> list[
         over = "" if reason is EndReason.INTERRUPTED else " This task is given up: do not go on with it."
         said = f"Interrupted by the user: effects may be partial.{changed}{over}"
         parts.append(NoticeItem(id=scope.session.item_id("n"), text=said))
-    check = last_check(fold.facts.values())
+    check = check_of_turn(fold)
     cause = scope.stop.why or str(reason)
     return [
         *parts,

@@ -140,6 +140,7 @@ class Fold:
         self.owed: dict[str, Call] = {}  # calls without a result in the log, in call order
         self.own_calls = 0  # of the person and the contract
         self.facts: dict[str, CallFact] = {}
+        self.facts_before = 0  # of them, from before the task at hand
         self.inbox: dict[str, InputAccepted] = {}
         self.approvals: dict[str, ApprovalAsked] = {}  # open ones
         self.grants: list[tuple[ApprovalAsked, ApprovalDecided]] = []  # session grants still valid
@@ -267,6 +268,7 @@ class Fold:
                 if body.task_id != self.task_id:
                     self.tasks += 1
                     self.task_id = body.task_id
+                    self.facts_before = len(self.facts)
                     self.spent.new_task()
                     self.costs.new_turn()
                     self.is_planned = False

@@ -1,6 +1,7 @@
 """What a run came to, told from its records alone: checks, failures, changed files."""
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from agent_tui.engine.changes import shown
@@ -44,6 +45,13 @@ def last_check(facts: "Iterable[CallFact]") -> Check | None:
     if len(command) > MAX_CHECK_CHARS:
         command = f"{command[: MAX_CHECK_CHARS - 1]}…"
     return Check(command=command, result=f"{outcome} {when}", is_good=check.passed and not stale)
+
+
+def check_of_turn(fold: Fold) -> Check | None:
+    """The newest check, where this turn ran it or changed something; of an earlier turn nothing is said."""
+    own = list(islice(fold.facts.values(), fold.facts_before, None))
+    is_due = last_check(own) is not None or any(fact.changes for fact in own)
+    return last_check(fold.facts.values()) if is_due else None
 
 
 def exit_text(code: int | None) -> str:

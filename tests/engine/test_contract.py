@@ -97,3 +97,27 @@ async def test_a_long_check_is_named_in_one_short_line(tmp_path: Path) -> None:
     async with engine(tmp_path, *script) as run:
         ended = await finish(run)
     assert ended.last_check == "pytest \\ -q tests/" + 41 * "x" + "…"
+
+
+async def test_the_check_of_an_earlier_turn_is_named_only_where_something_changed_since(
+    tmp_path: Path,
+) -> None:
+    change = calls(("write_file", {"path": "a"}))
+    script = [
+        calls(("exec_command", {"cmd": "pytest"})),
+        text("tested"),
+        text("hello"),
+        change,
+        text("changed"),
+    ]
+    async with engine(tmp_path, *script) as run:
+        run.checkpointer.changes = [(), (FileChange(path="a", kind="M"),)]
+        for turn in range(3):
+            run.send(Submit(text="go"))
+            await run.wait(TurnEnded, count=turn + 1)
+    ends = run.bodies(TurnEnded)
+    assert [(end.last_check, end.check_result) for end in ends] == [
+        ("pytest", "passed after the last change"),
+        ("", ""),
+        ("pytest", "passed before the last change"),
+    ]
