@@ -42,7 +42,7 @@ class History:
         for row in rows:
             try:
                 text = json.loads(row)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(text, str):
                 entries.append(text)

@@ -296,7 +296,7 @@ def _read_facts(place: SessionPlace) -> tuple[object, ...]:
             first, said, turns, titled, created_at, updated_at = store.execute(_FACTS).fetchone()
             started = json.loads(first or "{}").get("body", {})
             more = read_facts(store)
-    except (sqlite3.Error, ValueError) as error:
+    except (sqlite3.Error, ValueError, RecursionError) as error:
         from checkpoints.records import is_about_writing
 
         why = DISK_FULL if is_about_writing(error) else str(error)

@@ -100,7 +100,7 @@ class Journal:
                 for path, before, after in body["steps"]
             ]
             return head, steps, {int(line) for line in lines[1:] if line.isdigit()}
-        except (IndexError, KeyError, ValueError, TypeError) as error:
+        except (IndexError, KeyError, ValueError, TypeError, RecursionError) as error:
             raise DamagedJournalError(self._damaged) from error
 
     @property

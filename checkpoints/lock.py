@@ -68,5 +68,5 @@ def owner(path: Path) -> str:
     try:
         facts = json.loads(read_plain(path))
         return f"process {facts['pid']} ({facts['what']})"
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "another process"

@@ -149,5 +149,5 @@ def _read(fd: int) -> Holder | None:
     try:
         value = json.loads(os.pread(fd, 4096, 0))
         return Holder(**value)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None

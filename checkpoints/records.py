@@ -159,7 +159,7 @@ def parse(seq: int, at: float, kind: str, body: object) -> Record | None:
     """A row as a record; None when its body is no JSON object."""
     try:
         value = json.loads(body) if isinstance(body, str | bytes) else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return Record(seq=seq, at=at, kind=str(kind), body=value) if isinstance(value, dict) else None
 

@@ -136,7 +136,7 @@ def _outer(base: Path, root: Path) -> Home | None:
         try:
             facts = json.loads(read_plain(path))
             outer = Path(facts["root"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
         if facts.get("alone") or not root.is_relative_to(outer) or root == outer:
             continue

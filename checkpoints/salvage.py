@@ -93,7 +93,7 @@ def _is_whole(row: tuple[object, ...]) -> bool:
         return False
     try:
         json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

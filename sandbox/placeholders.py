@@ -139,7 +139,7 @@ class Placeholders:
             for user in users:
                 _owner(user)
             return {"users": users, "made": dict(journal["made"])}
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise SandboxError(f"sandbox: `{self._journal}` is damaged; remove it") from error
 
 

@@ -72,7 +72,7 @@ def _stamp(path: str) -> list[Any]:
 
 
 def _load(kept: Path, key: list[Any]) -> ProbeResult | None:
-    with suppress(OSError, ValueError, KeyError, TypeError):
+    with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
         stored = json.loads(kept.read_text())
         if stored["key"] == key and all(_stamp(stamp[0]) == stamp for stamp in stored["libraries"]):
             result = stored["result"]

@@ -31,6 +31,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.errors",
         "agent_tui.safe_text",
         "agent_tui.short_path",
+        "agent_tui.toml_text",
         "context",
         "tools.types",
         "checkpoints.types",
@@ -89,6 +90,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.errors",
         "agent_tui.near",
         "agent_tui.short_path",
+        "agent_tui.toml_text",
         "sandbox.policy",
     ),
     "agent_tui.handover": ("agent_tui.engine.types", "agent_tui.search_path"),
@@ -99,6 +101,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agent_tui.guardian": (),
     "agent_tui.history": (),
     "agent_tui.short_path": (),
+    "agent_tui.toml_text": (),
     "agent_tui.near": (),  # names that are like another one
     "agent_tui.scratch": (),
     "agent_tui.signals": (),

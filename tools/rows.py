@@ -15,7 +15,7 @@ def read_rows(journal: Path) -> list[Any]:
     for line in lines:
         try:
             rows.append(json.loads(line))
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
     return rows
 

@@ -25,4 +25,6 @@ def set_value(config_dir: Path, key: str, value: str) -> Path:
         raise UsageError(f"{short_path(path)}: `{key}` cannot be set: {error.strerror}") from error
     except (TOMLKitError, UnicodeDecodeError) as error:
         raise UsageError(f"{short_path(path)}: `{key}` cannot be set: {error}") from error
+    except RecursionError as error:
+        raise UsageError(f"{short_path(path)}: `{key}` cannot be set: nested too deeply") from error
     return path

@@ -119,6 +119,8 @@ def _output_schema(settings: Settings) -> str | None:
         raise UsageError(f"--output-schema: `{name}` is not UTF-8 text") from error
     except ValueError as error:
         raise UsageError(f"--output-schema: `{name}` is not JSON: {error}") from error
+    except RecursionError as error:
+        raise UsageError(f"--output-schema: `{name}` is not JSON: nested too deeply") from error
     problem = _schema_problem(schema)
     if problem:
         raise UsageError(f"--output-schema: `{name}` is no JSON Schema: {problem}")
@@ -135,6 +137,8 @@ def _schema_problem(schema: object) -> str:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
         return f"at `{error.json_path}`: {error.message.splitlines()[0]}"
+    except RecursionError:
+        return "nested too deeply"
     return ""
 
 

@@ -7,7 +7,6 @@ import stat
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from agent_tui.config.options import OPTIONS, Key, Value, dotted, find, is_table, siblings
 from agent_tui.config.values import BadValueError, from_toml
@@ -15,6 +14,7 @@ from agent_tui.errors import UsageError
 from agent_tui.frozen import frozen
 from agent_tui.near import nearest
 from agent_tui.short_path import short_path
+from agent_tui.toml_text import toml_table
 
 _HEADER = re.compile(r"^\s*\[\[?(?P<name>[^\]]+)\]\]?")
 _ASSIGNMENT = re.compile(r"^\s*(?P<name>[\w.\-\"' ]+?)\s*=")
@@ -64,7 +64,7 @@ def parse(data: bytes, path: Path) -> FileSettings:
         raise UsageError(f"{place}: larger than {MAX_BYTES:,} bytes; a settings file is short")
     try:
         text = data.decode("utf-8")
-        table = _table(text)
+        table = toml_table(text)
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise UsageError(f"{place}:{line}: not UTF-8 text") from error
@@ -88,7 +88,7 @@ def parse_assignment(text: str) -> tuple[Key, Value]:
     if not equals or not name.strip():
         raise UsageError(f"-c `{text}`: must be KEY=VALUE, such as `-c effort=high`")
     try:
-        table = _table(f"{name} = {value}")
+        table = toml_table(f"{name} = {value}")
     except tomllib.TOMLDecodeError:
         try:
             table = tomllib.loads(f"{name} = ''")
@@ -99,18 +99,6 @@ def parse_assignment(text: str) -> tuple[Key, Value]:
     if len(found) != 1:
         raise UsageError(f"-c `{text}`: must set one value")
     return found[0]
-
-
-def _table(text: str) -> dict[str, Any]:
-    """What TOML says; raises TOMLDecodeError, for what is no mistake in it but more than is read too."""
-    try:
-        return tomllib.loads(text)
-    except RecursionError as error:
-        raise tomllib.TOMLDecodeError("nested too deeply") from error
-    except tomllib.TOMLDecodeError:
-        raise
-    except ValueError as error:  # of `int`
-        raise tomllib.TOMLDecodeError("a number with too many digits") from error
 
 
 class _Reader:

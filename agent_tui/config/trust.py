@@ -153,7 +153,7 @@ class TrustStore:
         """The stored answer; a missing or damaged one is none, so the question comes again."""
         try:
             answer = json.loads(self._path.read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
         is_ours = isinstance(answer, dict) and answer.get("workspace") == str(self._workspace)
         return answer if is_ours and isinstance(answer.get("files"), dict) else {}

@@ -15,7 +15,6 @@ from agent_tui.engine.digest import difference, files_digest, files_part
 from agent_tui.engine.events import ApprovalAsked, ApprovalDecided
 from agent_tui.engine.grants import apply_grant, parse_step, smallest
 from agent_tui.engine.judgement import (
-    RULES_FILE,
     Allow,
     Ask,
     By,
@@ -29,10 +28,11 @@ from agent_tui.engine.judgement import (
 from agent_tui.engine.ports import GatedCall, Verdict
 from agent_tui.engine.question import Question, ask_about, call_digest, denying_rules, saved_rules, varied
 from agent_tui.engine.rule_scope import describe
-from agent_tui.engine.rules_file import RulesError, load_rules, remove_rule, save_rules
+from agent_tui.engine.rules_file import load_rules, remove_rule, save_rules
 from agent_tui.engine.session_policy import session_facts, with_setting
-from agent_tui.engine.types import ApprovalPolicy, Config, Decision
+from agent_tui.engine.types import RULES_FILE, ApprovalPolicy, Config, Decision
 from agent_tui.engine.words import denial_text, grant_words, left_behind
+from agent_tui.errors import AgentError
 from checkpoints.types import FileChange
 from sandbox.policy import Mode, Policy
 from tools.types import Grant, Outcome
@@ -199,7 +199,7 @@ class SessionGate:
         return session + saved
 
     def revoke(self, grant_id: str) -> bool:
-        """Take back a session grant or a saved rule. Raises RulesError when it cannot be written."""
+        """Take back a session grant or a saved rule. Raises AgentError when the rules file cannot be used."""
         if self._grants.pop(grant_id, None) is not None:
             return True
         removed = remove_rule(self._rules_path, grant_id)
@@ -251,7 +251,7 @@ class SessionGate:
         try:
             save_rules(self._rules_path, rules)
             self._rules = load_rules(self._rules_path)
-        except RulesError as error:
+        except AgentError as error:  # it cannot be written, or holds what cannot be read
             return f"once; the rule was not saved: {error}"
         return "for good"
 
@@ -261,7 +261,7 @@ class SessionGate:
         try:
             save_rules(self._rules_path, rules)
             self._rules = load_rules(self._rules_path)
-        except RulesError as error:
+        except AgentError as error:
             return f"once; the rule was not saved: {error}"
         return "; ".join(rule.pattern for rule in rules)
 

@@ -22,6 +22,7 @@ from typing import Any
 from agent_tui.engine.rule_scope import breadth
 from agent_tui.engine.rules import KINDS, Action, Rule, words_of
 from agent_tui.errors import AgentError, UsageError
+from agent_tui.toml_text import toml_table
 from tools.types import Grant
 
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*rule[ \t]*\]\]", re.MULTILINE)
@@ -44,7 +45,7 @@ def load_rules(path: Path) -> tuple[Rule, ...]:
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: not UTF-8 text") from error
     try:
-        document = tomllib.loads(text)
+        document = toml_table(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not valid TOML: {error}") from error
     return _rules_of(document, text, path)

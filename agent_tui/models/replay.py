@@ -102,7 +102,7 @@ def _entries(lines: Iterable[str]) -> list[Step | Said]:
             continue
         try:
             entry = _entry(json.loads(line), responses)
-        except (DecodeError, ValueError) as error:
+        except (DecodeError, ValueError, RecursionError) as error:
             raise ReplayError(f"line {number} is no part of a saved session: {error}") from error
         responses += isinstance(entry, Step)
         entries.append(entry)

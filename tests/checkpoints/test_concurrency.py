@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from checkpoints.coverage import Limits
-from checkpoints.lock import hold
+from checkpoints.lock import hold, owner
 from checkpoints.types import Author, WorkspaceBusyError
 from tests.checkpoints.conftest import OpenSession
 from tests.checkpoints.test_cases import shell
@@ -74,6 +74,18 @@ def test_the_owner_of_the_lock_is_named(root: Path, open_session: OpenSession) -
     ):
         session.take()
     session.take()
+
+
+def test_an_owner_of_the_lock_that_cannot_be_read_is_another_process(tmp_path: Path) -> None:
+    (tmp_path / "lock").write_text("[" * 5000)
+    assert owner(tmp_path / "lock") == "another process"
+
+
+def test_a_description_that_cannot_be_read_shares_nothing(root: Path, open_session: OpenSession) -> None:
+    (root / "inner").mkdir()
+    outer = open_session()
+    (outer.core.home.directory / "workspace.json").write_text("[" * 5000)
+    assert open_session("inner", at=root / "inner").core.home.directory != outer.core.home.directory
 
 
 def test_a_workspace_inside_another_shares_its_store(root: Path, open_session: OpenSession) -> None:

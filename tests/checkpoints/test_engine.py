@@ -178,7 +178,9 @@ async def test_a_damaged_list_is_set_aside_and_said(root: Path, state_dir: Path)
     await again.close()
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b'{"steps": []}\n', None])
+@pytest.mark.parametrize(
+    "content", [b"", b"{", pytest.param(b"[" * 5000, id="nested"), b"\xff", b'{"steps": []}\n', None]
+)
 async def test_a_damaged_journal_is_set_aside_and_said_and_the_session_goes_on(
     root: Path, state_dir: Path, content: bytes | None
 ) -> None:

@@ -1,4 +1,5 @@
 import os
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,17 @@ async def test_damage_to_one_session_or_to_the_index_hides_no_other(tmp_path: Pa
     assert entries[good.id].title == "good"
     assert entries[bad.id].damage
     assert len(list_sessions(tmp_path)) == 2
+
+
+async def test_a_session_whose_first_record_nests_too_deeply_hides_no_other(tmp_path: Path) -> None:
+    good = await make(tmp_path, "good", 1.0)
+    bad = await make(tmp_path, "bad", 2.0)
+    with sqlite3.connect(bad.store) as raw:
+        raw.execute("UPDATE records SET body = ? WHERE seq = 1", ("[" * 5000,))
+    raw.close()
+    entries = {entry.id: entry for entry in list_sessions(tmp_path)}
+    assert entries[good.id].title == "good"
+    assert entries[bad.id].damage
 
 
 async def test_a_session_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:

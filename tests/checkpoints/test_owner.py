@@ -71,6 +71,12 @@ def test_a_number_that_another_process_has_now_is_no_owner(tmp_path: Path) -> No
     Owner.take(tmp_path).release()
 
 
+def test_a_lock_that_names_nobody_is_taken_over(tmp_path: Path) -> None:
+    (tmp_path / LOCK_NAME).write_text("[" * 4096)
+    assert holder_of(tmp_path) is None
+    Owner.take(tmp_path).release()
+
+
 def test_a_lock_that_outlived_its_process_is_taken_over(tmp_path: Path) -> None:
     owner = Owner.take(tmp_path)
     kept = os.dup(owner._fd)  # as something that inherited the descriptor would

@@ -94,10 +94,11 @@ async def test_a_store_of_a_newer_version_is_refused_and_left_alone(tmp_path: Pa
     assert (tmp_path / "s.db").read_bytes() == before
 
 
-async def test_a_bad_body_is_skipped_and_counted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("body", ["{half", pytest.param("[" * 5000, id="nested")])
+async def test_a_bad_body_is_skipped_and_counted(tmp_path: Path, body: str) -> None:
     await write(tmp_path / "s.db", 3)
     with sqlite3.connect(tmp_path / "s.db") as raw:
-        raw.execute("UPDATE records SET body = '{half' WHERE seq = 2")
+        raw.execute("UPDATE records SET body = ? WHERE seq = 2", (body,))
     raw.close()
     records = await SessionRecords.open(tmp_path / "s.db")
     assert await numbers(records) == [1, 3]
@@ -125,6 +126,20 @@ async def test_a_damaged_store_goes_on_with_its_readable_beginning(tmp_path: Pat
     assert await numbers(records) == list(range(1, damage.kept + 1))
     assert damage.moved_to.read_bytes()[20_480:24_576] == b"\0" * 4096
     await records.append([record(damage.kept + 1)])
+    await records.close()
+
+
+async def test_a_damaged_store_ends_before_a_body_that_nests_too_deeply(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    await write(path, 200)
+    with sqlite3.connect(path) as raw:
+        raw.execute("UPDATE records SET body = ? WHERE seq = 3", ("[" * 5000,))
+    raw.close()
+    content = path.read_bytes()
+    path.write_bytes(content[:20_480] + b"\0" * 4096 + content[24_576:])
+    records, damage = await open_or_salvage(path)
+    assert damage is not None and damage.kept == 2
+    assert await numbers(records) == [1, 2]
     await records.close()
 
 

@@ -201,6 +201,10 @@ def test_a_very_long_argument_is_a_prompt_like_another(program: Program, size: i
         ("3", "is no JSON Schema: it must be an object\n"),
         ('{"type": 7}', "is no JSON Schema: at `$.type`: 7 is not valid"),
         (b"\xff", "is not UTF-8 text\n"),
+        pytest.param("[" * 5000, "is not JSON: nested too deeply\n", id="nested"),
+        pytest.param(
+            '{"not":' * 300 + "{}" + "}" * 300, "is no JSON Schema: nested too deeply\n", id="nested-schema"
+        ),
     ],
 )
 def test_a_schema_that_cannot_be_used_is_told_before_the_run(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.config.edit import set_value
 from agent_tui.config.effective import build
 from agent_tui.config.layers import Settings, resolve
 from agent_tui.config.options import Value
@@ -280,6 +281,14 @@ def test_what_cannot_work_is_told_before_anything_starts(
         build(place.settings(flags), place.environ, interactive=False)
     assert problem in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["model = = 1", pytest.param("model = " + "[" * 5000, id="nested")])
+def test_a_file_that_cannot_be_read_is_not_written_over(place: Place, text: str) -> None:
+    place.user(text)
+    with pytest.raises(UsageError, match=r"config\.toml: `model` cannot be set: "):
+        set_value(place.user_file.parent, "model", "fake/m")
+    assert place.user_file.read_text() == text
 
 
 def test_a_key_is_needed_everywhere_but_on_loopback(place: Place) -> None:

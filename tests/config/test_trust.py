@@ -100,10 +100,11 @@ def test_trust_of_one_workspace_is_not_that_of_its_copy(
     assert TrustStore(tmp_path / "state", copy).look(look_at(copy)).must_ask
 
 
-def test_a_damaged_answer_is_no_answer(tmp_path: Path, workspace: Path, store: TrustStore) -> None:
+@pytest.mark.parametrize("text", ['{"trusted": true, "files":', pytest.param("[" * 5000, id="nested")])
+def test_a_damaged_answer_is_no_answer(tmp_path: Path, workspace: Path, store: TrustStore, text: str) -> None:
     store.trust(look_at(workspace))
     (answer,) = (tmp_path / "state" / "trust").iterdir()
-    answer.write_text('{"trusted": true, "files":')
+    answer.write_text(text)
     assert store.look(look_at(workspace)).state is TrustState.UNKNOWN
 
 

@@ -365,6 +365,22 @@ def test_a_rule_that_cannot_be_saved_allows_once_and_says_so(untrusted: Bench) -
     assert verdict.scope.startswith("once; the rule was not saved: ")
 
 
+@pytest.mark.parametrize("text", ["[[rule]\n", pytest.param("x = " + "[" * 5000, id="nested")])
+def test_a_rules_file_that_was_damaged_meanwhile_allows_once_and_keeps_what_it_forbade(
+    untrusted: Bench, text: str
+) -> None:
+    untrusted.rules('[[rule]]\naction = "deny"\nrun = "git push"\n')
+    call = untrusted.run("make x")
+    asked = untrusted.ask(call)
+    path = untrusted.root / "config" / "rules.toml"
+    path.write_text(text)
+    verdict = untrusted.settle(call, asked, Decision.RULE)
+    assert (verdict.kind, verdict.by) == ("allow", "person")
+    assert verdict.scope.startswith(f"once; the rule was not saved: {path}: not valid TOML: ")
+    assert untrusted.judge("git push").kind == "deny"
+    assert path.read_text() == text
+
+
 # --- rules -------------------------------------------------------------------------------------
 
 
@@ -399,6 +415,17 @@ def test_a_denial_that_cannot_be_saved_denies_once_and_says_so(untrusted: Bench)
     verdict = untrusted.settle(call, asked, Decision.DENY_RULE)
     assert verdict.kind == "deny"
     assert verdict.detail.startswith("by you, once; the rule was not saved: ")
+
+
+def test_a_denial_for_good_into_a_damaged_file_denies_once_and_says_so(untrusted: Bench) -> None:
+    call = untrusted.run("make x")
+    asked = untrusted.ask(call)
+    path = untrusted.root / "config" / "rules.toml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("[[rule]\n")
+    verdict = untrusted.settle(call, asked, Decision.DENY_RULE)
+    assert verdict.kind == "deny"
+    assert verdict.detail.startswith(f"by you, once; the rule was not saved: {path}: not valid TOML: ")
 
 
 def test_a_deny_rule_refuses_with_its_place(bench: Bench) -> None:

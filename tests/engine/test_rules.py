@@ -315,6 +315,8 @@ def test_two_writers_lose_nothing(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("[[rule]\n", "not valid TOML"),
+        pytest.param("x = " + "[" * 5000, "rules.toml: not valid TOML: nested too deeply$", id="nested"),
+        pytest.param("x = 1" + "0" * 5000, "not valid TOML: a number with too many digits$", id="digits"),
         ("x = 1\n", "not `x`"),
         ("rule = 1\n", "only `\\[\\[rule\\]\\]` tables"),
         ('[[rule]]\naction = "allow"\n', ":1: a rule has exactly one of"),

@@ -62,6 +62,7 @@ async def test_a_saved_session_plays_again_without_its_secrets() -> None:
     )
 
 
-def test_a_line_that_is_no_response_is_named() -> None:
+@pytest.mark.parametrize("line", ['{"type":"Nothing"}', pytest.param("[" * 5000, id="nested")])
+def test_a_line_that_is_no_response_is_named(line: str) -> None:
     with pytest.raises(ReplayError, match="line 2"):
-        replay_model(["", '{"type":"Nothing"}'])
+        replay_model(["", line])

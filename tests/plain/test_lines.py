@@ -89,6 +89,11 @@ async def test_what_was_said_comes_back_in_later_sessions_and_answers_do_not(
     assert History(tmp_path / "history").entries == ["said"]
 
 
+def test_a_damaged_line_of_the_history_hides_no_other(tmp_path: Path) -> None:
+    (tmp_path / "history").write_text('"one"\n"tw\n' + "[" * 5000 + '\n"three"\n')
+    assert History(tmp_path / "history").entries == ["one", "three"]
+
+
 async def test_files_are_asked_for_by_a_mention_and_known_for_a_while() -> None:
     asked: list[bool] = []
 

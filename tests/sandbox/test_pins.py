@@ -109,7 +109,13 @@ def test_a_stand_in_never_follows_a_link(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["{nonsense", '{"users": {"me": 1}, "made": {}}', '{"users": [], "made": {}}']
+    "text",
+    [
+        "{nonsense",
+        pytest.param("[" * 5000, id="nested"),
+        '{"users": {"me": 1}, "made": {}}',
+        '{"users": [], "made": {}}',
+    ],
 )
 def test_a_damaged_journal_is_an_error(world: World, text: str) -> None:
     placeholders = Placeholders.of(world.state, world.ws)

@@ -149,6 +149,8 @@ def test_a_good_result_is_kept_and_a_bad_one_is_not(world: World) -> None:
     assert kept.stat().st_mtime_ns == before
     probe(world.state, refresh=True, environ=world.environ())
     assert kept.stat().st_mtime_ns > before
+    kept.write_text("[" * 5000)
+    assert probe(world.state, environ=world.environ()).available
     environ = world.environ() | fake_bwrap(world.base / "bin", "exit 1")
     assert not probe(world.state, environ=environ).available
     assert probe(world.state, environ=world.environ()).available
