@@ -14,7 +14,7 @@ from agent_tui import __version__
 from agent_tui.config import paths
 from agent_tui.config.layers import Settings, unknown_variables
 from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, choose, provider_table, route_to
-from agent_tui.engine.types import ModelChoice
+from agent_tui.engine.types import RULES_FILE, ModelChoice
 from agent_tui.errors import UsageError
 from agent_tui.frozen import frozen
 from agent_tui.models.catalog import CatalogError, find_provider, provider_names
@@ -29,7 +29,6 @@ from sandbox.probe import probe
 PROVIDER_CODE = 1
 CONFIGURATION_CODE = 2
 MACHINE_CODE = 5
-RULES_NAME = "rules.toml"
 LIBRARIES = ("openai", "anthropic", "textual", "prompt-toolkit", "tree-sitter", "pyseccomp")
 SHOWN_MODELS = 3
 ROLES = ("fast_model", "summary_model", "planner_model")
@@ -53,7 +52,7 @@ def examine(
     yield _installation()
     yield _libraries()
     yield from _configuration(settings, problem, environ)
-    yield _rules(paths.config_dir(environ) / RULES_NAME)
+    yield _rules(paths.config_dir(environ) / RULES_FILE)
     yield _state(settings, environ)
     yield from _sandbox(settings, environ)
     yield _git()

@@ -10,12 +10,11 @@ from typing import Literal
 from agent_tui.engine.digest import short
 from agent_tui.engine.grants import grant_steps, parse_step, smallest, step_text
 from agent_tui.engine.rules import Action, Match, Rule, concerns, covers
-from agent_tui.engine.types import ApprovalPolicy
+from agent_tui.engine.types import RULES_FILE, ApprovalPolicy
 from agent_tui.frozen import frozen
 from sandbox.policy import Mode, Policy
 from tools.types import Assessment, CallClass, Grant
 
-RULES_FILE = "rules.toml"
 By = Literal["person", "rule", "grant", "policy"]
 
 

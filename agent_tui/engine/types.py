@@ -10,7 +10,7 @@ from agent_tui.frozen import frozen
 from sandbox.policy import Limits, Mode
 
 SCHEMA = 1  # version of events on the wire and in the store
-
+RULES_FILE = "rules.toml"  # in the directory of the settings
 
 OF_SANDBOX = ("sandbox", "network", "add_dir")  # settings that commands run by
 OF_GATE = ("approval", *OF_SANDBOX)  # settings that calls are judged by

@@ -4,8 +4,9 @@ import json
 from typing import TYPE_CHECKING
 
 from agent_tui.engine import commands, events
-from agent_tui.engine.types import Decision, EndReason
+from agent_tui.engine.types import RULES_FILE, Decision, EndReason
 from agent_tui.safe_text import one_line
+from agent_tui.tui import words
 from agent_tui.tui.forms.approval import ApprovalForm
 from agent_tui.tui.forms.form import Act, Form, Send
 from agent_tui.tui.forms.question import LeaveForm, LostForm, QuestionForm
@@ -55,6 +56,7 @@ class Asking:
         form = self._form(asked[index])
         if isinstance(form, ApprovalForm):
             form.waiting = sum(isinstance(each.event, events.ApprovalAsked) for each in opened)
+            form.is_one_of_several = bool(others)
         self._show(form, f"{index + 1} of {len(asked)}", others)
 
     def _is_newly_unwritable(self) -> bool:
@@ -79,7 +81,8 @@ class Asking:
         if asked.id not in self._forms:
             event = asked.event
             if isinstance(event, events.ApprovalAsked):
-                self._forms[asked.id] = ApprovalForm(event)
+                rules = self._app.config.config_dir / RULES_FILE
+                self._forms[asked.id] = ApprovalForm(event, rules=words.home(rules))
             elif isinstance(event, events.QuestionAsked):
                 self._forms[asked.id] = self._question(event)
             else:
@@ -105,10 +108,17 @@ class Asking:
             spans = [
                 Span(mark, "accent"),
                 Span(f"{index + 1}  {state:<14} ", role),
-                *untrusted(_named(each), role, strict=True),
+                *untrusted(one_line(self._named(each)), role, strict=True),
             ]
             rows.append(clip(spans, self._app.size.width))
         return rows
+
+    def _named(self, asked: Asked) -> str:
+        form = self._form(asked)
+        if isinstance(form, ApprovalForm):
+            return form.name
+        assert not isinstance(asked.event, events.ApprovalAsked)
+        return asked.event.text if isinstance(asked.event, events.QuestionAsked) else asked.event.shown
 
     def step(self, by: int) -> None:
         """Another open question."""
@@ -209,11 +219,3 @@ class Asking:
         """Ask whether live terminals may be stopped."""
         self._put(LeaveForm(self._app.session.live_terminals))
         self._app.prompt.turn_to()
-
-
-def _named(asked: Asked) -> str:
-    event = asked.event
-    if isinstance(event, events.ApprovalAsked):
-        prefix = "" if event.assessment.action == "command" else f"{event.assessment.action} "
-        return prefix + one_line(event.assessment.shown.split("\n")[0])
-    return one_line(event.text if isinstance(event, events.QuestionAsked) else event.shown)

@@ -332,6 +332,22 @@ def long_edit() -> list[e.Body]:
     return [*scenes.turn(), *scenes.approval(1, "patch 1 file", {"action": "edit"}, diff=diff)]
 
 
+def several() -> list[e.Body]:
+    """Four calls of a wave wait, one of them is answered."""
+    once = e.ApprovalDecided(approval_id="ap1", call_id="c21", decision=Decision.ONCE, by="person")
+    diff = DIFF.partition("--- /dev/null")[0]
+    host = {"grant": Grant.HOST, "grant_detail": "registry.pkgs.test:443"}
+    why = 'the model asked: "changes the staging database"'
+    return [
+        *scenes.turn(),
+        *scenes.approval(1, "npm ci"),
+        *scenes.approval(2, "npx prisma migrate deploy", why=why),
+        *scenes.approval(3, "slugify.py", {"action": "edit"}, diff=diff, tool="apply_patch"),
+        *scenes.approval(4, "npm publish", host),
+        once,
+    ]
+
+
 def leaves_sandbox() -> list[e.Body]:
     """A command that failed inside asks for more."""
     asked = {"grant": Grant.WRITE_PATH, "grant_detail": "~/.cache/pip"}
@@ -645,9 +661,7 @@ SCENES: dict[str, Scene] = {
     "leaving-the-sandbox": Scene(play=leaves_sandbox, keys=("arm",)),
     "no-sandbox": Scene(play=leaves_sandbox, keys=("arm", "g", "arm", "g", "arm")),
     "deny-for-good": Scene(play=scenes.asks, keys=("arm", "b")),
-    "approvals-several": Scene(
-        play=lambda: [*scenes.asks(), *scenes.approval(2, "rm -r build")], keys=("arm",)
-    ),
+    "approvals-several": Scene(play=several, keys=("arm",)),
     "question": Scene(play=question, keys=("arm",)),
     "question-own-words": Scene(play=question, keys=("arm", "3", "x")),
     "lost-result": Scene(play=lost, keys=("arm",)),

@@ -34,7 +34,7 @@ def config(tmp: Path, **changes: Any) -> Config:
     values: dict[str, Any] = {
         "workspace": Path.home() / "src" / "slugkit",
         "state_dir": tmp / "state",
-        "config_dir": tmp / "config",
+        "config_dir": Path.home() / ".config" / "agent-tui",  # shown, never written
         "model": ModelChoice(
             provider="openai", model="gpt-5.1", api="responses", context_window=272_000, effort="high"
         ),
@@ -277,6 +277,7 @@ def approval(
         "choices": ALL,
         "session_key": "exactly this command in this directory",
         "rule": "run make publish INDEX=staging",
+        "wider_rules": ("run make publish INDEX=*",),
         "deny_rule": "run make publish INDEX=staging",
         "rule_allows": "`make publish INDEX=staging` in ~/src/slugkit, in the sandbox",
     }

@@ -9,6 +9,11 @@ from tests.tui import scenes
 from tests.tui.driving import driven
 from tools.types import OutcomeStatus
 
+ONE_FILE = (
+    "--- a/slugify.py\n+++ b/slugify.py\n@@ -5,2 +5,3 @@\n def slugify(text: str) -> str:\n"
+    '-    return text\n+    text = text.strip("-")\n+    return text or "n-a"\n'
+)
+
 
 async def test_what_is_typed_for_the_draft_while_a_question_comes_stays_there(tmp_path: Path) -> None:  # A31
     async with driven(tmp_path, [*scenes.turn(), *scenes.step(1)]) as it:
@@ -170,7 +175,8 @@ async def test_saving_a_rule_shows_it_first_and_is_unarmed_again(tmp_path: Path)
         await it.wait_for_arming()
         await it.press("p", "enter")
         assert it.engine.sent == []
-        assert "run make publish INDEX=staging" in it.screen
+        assert "run  make publish INDEX=staging" in it.screen
+        assert "kept in     ~/.config/agent-tui/rules.toml" in it.screen
         await it.wait_for_arming()
         await it.press("enter")
         assert [body.decision for body in it.engine.sent_of(commands.Decide)] == [Decision.RULE]  # type: ignore[attr-defined]
@@ -191,6 +197,27 @@ async def test_two_approvals_cannot_be_allowed_by_one_double_press(tmp_path: Pat
         assert [body.approval_id for body in it.engine.sent_of(commands.Decide)] == ["ap1"]  # type: ignore[attr-defined]
         assert "rm -r build" in it.screen
         assert "allowed once" in it.screen
+
+
+async def test_rows_that_move_when_another_question_comes_take_no_key_for_a_moment(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await it.wait_for_arming()
+        await it.press("down", "down", "down")  # on `save a rule`
+        it.engine.play(scenes.approval(2, "rm -r build"))
+        await it.until("1 of 2")
+        await it.press("enter", "3")
+        assert it.engine.sent == []
+        assert it.app.editor.text == "3"
+
+
+async def test_beside_others_what_denies_comes_first_and_digits_follow_the_rows(tmp_path: Path) -> None:
+    patch = scenes.approval(2, "*** Begin Patch", {"action": "edit"}, diff=ONE_FILE, tool="apply_patch")
+    async with driven(tmp_path, [*scenes.asks(), *patch]) as it:
+        await it.wait_for_arming()
+        assert "    n  deny · f deny and say · b deny for good · e edit · p save a rule" in it.screen
+        assert "    2  waiting        edit slugify.py  +2 -1" in it.screen
+        await it.press("3")
+        assert [body.decision for body in it.engine.sent_of(commands.Decide)] == [Decision.DENY]  # type: ignore[attr-defined]
 
 
 async def test_a_long_command_must_be_seen_before_it_can_be_allowed(tmp_path: Path) -> None:

@@ -27,8 +27,10 @@ class ApprovalForm:
 
     columns = CHOICE
 
-    def __init__(self, event: ApprovalAsked) -> None:
+    def __init__(self, event: ApprovalAsked, *, rules: str) -> None:
+        """`rules` is the file that a saved rule goes to, as it is shown."""
         self.event = event
+        self._rules = rules
         self.writing: Writing | None = None
         self._purpose = ""
         self._grants = [
@@ -39,6 +41,7 @@ class ApprovalForm:
         self._explained = False
         self._saving: Saving | None = None
         self.waiting = 1  # approvals that are open, this one included
+        self.is_one_of_several = False  # others stand beside it, answered or not
         self._files = diff.parse(event.diff) if event.diff else []
 
     @property
@@ -52,10 +55,23 @@ class ApprovalForm:
         if self._leaves_sandbox:
             return "approval · leave the sandbox"
         if self._files:
-            added = sum(file.added for file in self._files)
-            removed = sum(file.removed for file in self._files)
-            return f"approval · edit · {words.count(len(self._files), 'file')} +{added} -{removed}"
+            return f"approval · edit · {words.count(len(self._files), 'file')} {self._size}"
         return f"approval · {_KINDS[assessment.action]}"
+
+    @property
+    def _size(self) -> str:
+        added = sum(file.added for file in self._files)
+        return f"+{added} -{sum(file.removed for file in self._files)}"
+
+    @property
+    def name(self) -> str:
+        """Its object in the list of several, in one line: `edit .github/workflows/ci.yml  +3 -1`."""
+        if self._files:
+            several = words.count(len(self._files), "file")
+            return f"edit {self._files[0].path if len(self._files) == 1 else several}  {self._size}"
+        assessment = self.event.assessment
+        prefix = "" if assessment.action == "command" else f"{assessment.action} "
+        return prefix + assessment.shown.split("\n")[0]
 
     @property
     def aside(self) -> str | None:
@@ -186,7 +202,7 @@ class ApprovalForm:
                     key="p",
                     label="save a rule",
                     note="shows the rule before it is saved",
-                    short="rule",
+                    short="save a rule" if self.is_one_of_several else "rule",
                     needs_end=True,
                 )
             )
@@ -199,6 +215,8 @@ class ApprovalForm:
             note = "shows the rule before it is saved"
             result.append(Choice(key="b", label="deny for good", note=note, short="deny for good"))
         result.append(Choice(key="f", label="deny and say what to do instead", short="deny and say"))
+        if self.is_one_of_several:  # what refuses is what most of several need
+            result.sort(key=lambda choice: "ysnfbep".index(choice.key))
         pause = f"deny all {self.waiting} that wait, and pause" if self.waiting > 1 else "deny and pause"
         return [*result, Choice(key="Esc", label=pause)]
 
@@ -225,9 +243,9 @@ class ApprovalForm:
         if key in plain:
             return self._decide(plain[key])
         if key == "p":
-            self._saving = Saving(self.event)
+            self._saving = Saving(self.event, self._rules)
         elif key == "b":
-            self._saving = Saving(self.event, denies=True)
+            self._saving = Saving(self.event, self._rules, denies=True)
         elif key == "g" and len(self._grants) > 1:
             self._grant = (self._grant + 1) % len(self._grants)
         elif key == "f":

@@ -137,8 +137,8 @@ def choice_rows(form: Form, look: Look, place: "Place", locked: str) -> list[Lin
         alone = sum(choice.key in ("y", "s") for choice in choices) or alone
     for index, choice in enumerate(choices[:alone]):
         key = choice.key if armed else look.glyphs.unarmed
-        blocked = locked if choice.needs_end else ""
-        note = blocked or choice.note
+        blocked = bool(locked) and choice.needs_end
+        note = locked if blocked and not any(each.needs_end for each in choices[:index]) else choice.note
         lead: Line = (
             Span("  > " if index == selected else "    ", "accent"),
             Span(f"{key}  ", "accent" if armed and not blocked else "muted"),
@@ -149,12 +149,20 @@ def choice_rows(form: Form, look: Look, place: "Place", locked: str) -> list[Lin
         rows += wrap(spans, look.width, first=lead, rest=(Span(" " * (form.columns + 7)),))
     if alone < len(choices) - 1:
         chosen = selected - alone if selected >= alone else -1
-        rows += joined_choices(choices[alone:-1], look, armed=armed, locked=bool(locked), selected=chosen)
+        rows += joined_choices(
+            choices[alone:-1], look, armed=armed, locked=bool(locked), selected=chosen, first_gap="  "
+        )
     return rows
 
 
 def joined_choices(
-    choices: Sequence[Choice], look: Look, *, armed: bool, locked: bool, selected: int = -1
+    choices: Sequence[Choice],
+    look: Look,
+    *,
+    armed: bool,
+    locked: bool,
+    selected: int = -1,
+    first_gap: str = " ",
 ) -> list[Line]:
     """`n deny · f deny and say · e edit`."""
     spans: list[Span] = []
@@ -165,7 +173,7 @@ def joined_choices(
         spans += [
             Span(own_words(" · ", look.glyphs) if spans else "", "muted"),
             Span(
-                ("> " if index == selected else "") + key + " ",
+                ("> " if index == selected else "") + key + (" " if index else first_gap),
                 "accent" if armed and not blocked else "muted",
             ),
             *untrusted(label, "muted" if blocked else "text", strict=True),
@@ -180,7 +188,7 @@ def last_row(form: Form, look: Look, *, armed: bool, draft: bool) -> Line:
     corner = form.corner() if armed else _unarmed_words(draft)
     if look.low:  # what a session or a rule would cover is not beside the choices there
         corner = corner.replace("? why", "? scopes")
-    left = (Span(f"  {last.key}  ", "accent"), Span(last.label))
+    left = (Span(f"  {last.key} " if look.low else f"  {last.key}  ", "accent"), Span(last.label))
     right = (Span(own_words(corner, look.glyphs), "muted"),) if corner else ()
     if width_of(left) + width_of(right) + 1 > look.width:
         right = ()
@@ -188,9 +196,21 @@ def last_row(form: Form, look: Look, *, armed: bool, draft: bool) -> Line:
 
 
 def compact_choices(form: Form, look: Look, *, armed: bool, locked: str) -> list[Line]:
-    """Several to a row, for low and narrow screens."""
+    """Several to a row, for low and narrow screens; what denies begins one where that takes no more."""
+    choices = form.choices()[:-1]
+    rows = _compact_rows(choices, look, armed=armed, locked=locked)
+    keys = [choice.key for choice in choices]
+    if "n" in keys[1:]:
+        at = keys.index("n")
+        parts = (choices[:at], choices[at:])
+        apart = [row for part in parts for row in _compact_rows(part, look, armed=armed, locked=locked)]
+        return apart if len(apart) <= len(rows) else rows
+    return rows
+
+
+def _compact_rows(choices: Sequence[Choice], look: Look, *, armed: bool, locked: str) -> list[Line]:
     spans: list[Span] = []
-    for choice in form.choices()[:-1]:
+    for choice in choices:
         key = choice.key if armed else look.glyphs.unarmed
         blocked = bool(locked) and choice.needs_end
         spans += [
@@ -293,9 +313,8 @@ def _tail(form: Form, look: Look, place: Place, locked: str) -> list[Line]:
     if is_inline(form):
         rows = joined_choices(form.choices(), look, armed=place.armed, locked=False, selected=place.selected)
         waits = "" if place.armed else _unarmed_words(place.draft)
-        return (
-            [with_right(rows[-1], (Span(waits, "muted"),), look.width)] if waits and len(rows) == 1 else rows
-        )
+        fits = len(rows) == 1 and width_of(rows[0]) + len(waits) < look.width
+        return [with_right(rows[0], (Span(waits, "muted"),), look.width)] if waits and fits else rows
     if place.compact:
         choices = compact_choices(form, look, armed=place.armed, locked=locked)
     else:

@@ -19,9 +19,10 @@ _NOT = {
 class Saving:
     """The rule that would be saved, as shown now."""
 
-    def __init__(self, event: ApprovalAsked, *, denies: bool = False) -> None:
+    def __init__(self, event: ApprovalAsked, kept_in: str, *, denies: bool = False) -> None:
         self.denies = denies
         self._event = event
+        self._kept_in = kept_in
         self._rules = [event.deny_rule] if denies else [event.rule, *event.wider_rules]
         self._at = 0
 
@@ -44,14 +45,12 @@ class Saving:
             more = " and all that begins like it" if kind in ("run", "edit", "read", "write") else ""
             rows += fact("would deny", untrusted(f"`{body}`{more}", strict=True), look, columns=LABEL)
         else:
-            rows = fact("rule", untrusted(rule, "strong", strict=True), look, columns=LABEL)
+            rows = fact("rule", untrusted(f"{kind}  {body}", "strong", strict=True), look, columns=LABEL)
             rows += fact("would allow", untrusted(self._allows(rule), strict=True), look, columns=LABEL)
         refused = "" if self.denies else _NOT.get(kind, "")
         if refused:
             rows += fact("not", [Span(refused)], look, columns=LABEL)
-        return rows + fact(
-            "kept in", [Span("rules.toml beside your settings, for this workspace")], look, columns=LABEL
-        )
+        return rows + fact("kept in", untrusted(self._kept_in, strict=True), look, columns=LABEL)
 
     def _allows(self, rule: str) -> str:
         if not self._at:

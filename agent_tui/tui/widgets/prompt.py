@@ -72,6 +72,7 @@ class Prompt(Vertical, can_focus=True):
         self._hint = Pane()
         self._position = ""
         self._others: Sequence[Line] = ()
+        self._shown: tuple[object, ...] = ()  # what a key would answer, as it was drawn
         self._scroll = 0
         self._seen = 0
         self._selected = -1
@@ -99,6 +100,9 @@ class Prompt(Vertical, can_focus=True):
             self.form, self._is_answered = form, False
             self._arming.opened(self._clock())
             self._redrawn()
+        elif self._shape() != self._shown:  # other questions came or were answered: its rows have moved
+            self._selected = -1
+            self._redrawn()
         self._position, self._others = position, others
         self.display = form is not None
         if form is None:
@@ -118,6 +122,7 @@ class Prompt(Vertical, can_focus=True):
         if self.form is None or not self.is_mounted:
             return None
         self._width = self.size.width or self.app.size.width
+        self._shown = self._shape()
         look = self._look(self._width)
         writing = self.form.writing
         place = forms.Place(
