@@ -57,6 +57,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
                 "agent_tui.granted",
                 "agent_tui.guardian",
                 "agent_tui.history",
+                "agent_tui.outstanding",
                 "agent_tui.attachment",
                 "agent_tui.errors",
                 "context.items",
@@ -100,6 +101,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agent_tui.granted": ("agent_tui.short_path", "tools.types"),
     "agent_tui.guardian": (),
     "agent_tui.history": (),
+    "agent_tui.outstanding": ("agent_tui.engine.events", "checkpoints.types"),
     "agent_tui.short_path": (),
     "agent_tui.toml_text": (),
     "agent_tui.near": (),  # names that are like another one

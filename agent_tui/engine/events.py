@@ -379,6 +379,7 @@ class RolledBack:
     item_id: str = ""  # the rollback item, for conversation and both
     redo_of: str = ""
     messages: tuple[str, ...] = ()  # of the person, in what was hidden: for the editor
+    paths: tuple[str, ...] = ()  # that alone went back; none: all
 
 
 @frozen

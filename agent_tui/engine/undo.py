@@ -124,7 +124,14 @@ def rollback_parts(
         ]
     return [
         *parts,
-        RolledBack(checkpoint_id=target.id, mode=asked.mode, files=files, item_id=item_id, messages=messages),
+        RolledBack(
+            checkpoint_id=target.id,
+            mode=asked.mode,
+            files=files,
+            item_id=item_id,
+            messages=messages,
+            paths=tuple(asked.paths),
+        ),
     ]
 
 

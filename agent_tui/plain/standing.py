@@ -8,7 +8,6 @@ from agent_tui.engine.events import (
     CallDrafted,
     CallEnded,
     CallProposed,
-    CheckpointTaken,
     InputAccepted,
     InputDelivered,
     InputEdited,
@@ -29,10 +28,10 @@ from agent_tui.engine.events import (
     TurnStarted,
 )
 from agent_tui.engine.types import Config, SandboxStatus, TaskStatus
+from agent_tui.outstanding import Outstanding
 from agent_tui.plain.words import count, money, sandbox_words, undo_words
 from agent_tui.safe_text import one_line
 from agent_tui.short_path import short_path
-from checkpoints.types import Phase
 from tools.types import OutcomeStatus
 
 _GOES_ON = (StepStarted, TextStreamed, ReasoningStreamed, CallDrafted, TurnEnded)
@@ -60,12 +59,11 @@ class Standing:
     arguments: dict[str, str] = field(default_factory=dict)  # of calls without an outcome
     _status: StatusChanged = field(default_factory=StatusChanged)
     _terminals: dict[str, TerminalChanged] = field(default_factory=dict)
-    _changed: dict[str, None] = field(default_factory=dict)
-    _checkpoint: str = ""  # from before the newest turn
-    _turn: int = 0  # its number
+    _changed: Outstanding = field(default_factory=Outstanding)
 
     def take(self, body: Body) -> None:
         """One event."""
+        self._changed.take(body)
         self._take_retry(body)
         self._take_call(body)
         self._take_input(body)
@@ -91,10 +89,6 @@ class Standing:
                 self.plan = body
             case RolledBack():
                 self.last_rollback = None if body.redo_of else body
-            case CheckpointTaken() if body.checkpoint.cause.phase is Phase.TURN_START:
-                cause = body.checkpoint.cause
-                if self._turn != cause.turn:  # else a message that came while it ran
-                    self._turn, self._checkpoint = cause.turn, body.checkpoint.id
             case TerminalChanged():
                 self._terminals[body.terminal] = body
                 (self.no_terminal.clear if self.live_terminals else self.no_terminal.set)()
@@ -110,7 +104,6 @@ class Standing:
             case CallEnded():
                 self.arguments.pop(body.call_id, None)
                 self.not_run += body.outcome.status in (OutcomeStatus.DENIED, OutcomeStatus.SKIPPED)
-                self._changed.update((change.path, None) for change in body.changes)
             case _:
                 pass
 
@@ -204,6 +197,6 @@ class Standing:
             f"agent-tui: session {name} kept{changed}",
             f"  continue   agent-tui resume {name}",
         ]
-        if self._changed and self._checkpoint:
-            lines.append(f"  take back  agent-tui rollback {one_line(self._checkpoint, strict=True)}")
+        if back := self._changed.checkpoint:
+            lines.append(f"  take back  agent-tui rollback {one_line(back, strict=True)}")
         return lines

@@ -55,6 +55,7 @@ class Feed:
             self._at, self._seq = event.at, event.seq
             if isinstance(event.body, _HEARD):
                 self.state.heard_at = event.at
+            self.state.changed.take(event.body)
             handler(self, event.body)
 
     def add(self, block: blocks.Block) -> None:
@@ -198,7 +199,6 @@ class Feed:
         state, self._began_after = self.state, self._newest
         state.busy, state.paused, state.step, state.stopping_at = True, False, 0, 0.0
         state.turn_started_at, state.ended = self._at, None
-        state.first_checkpoint = ""
         self._cut = False
 
     def _step_started(self, body: events.StepStarted) -> None:
@@ -310,7 +310,6 @@ class Feed:
         self.state.not_run += body.outcome.status in (OutcomeStatus.DENIED, OutcomeStatus.SKIPPED)
         self.calls.ended(body)
         self._cut |= body.outcome.status in (OutcomeStatus.INTERRUPTED, OutcomeStatus.OUTCOME_UNKNOWN)
-        self.state.changed_paths.update((change.path, None) for change in body.changes)
         for asked in tuple(self.state.open_questions):
             if isinstance(asked.event, events.LostResultAsked) and asked.event.call_id == body.call_id:
                 self.settled(asked.id)  # by going on, which keeps what it did
@@ -328,8 +327,6 @@ class Feed:
             words = ""
         self._places[body.checkpoint.id] = before
         self._named[body.checkpoint.id] = words
-        if not self.state.first_checkpoint:
-            self.state.first_checkpoint = body.checkpoint.id
 
     def _terminal(self, body: events.TerminalChanged) -> None:
         self.state.terminals[body.terminal] = body

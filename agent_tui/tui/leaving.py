@@ -15,12 +15,12 @@ def text(session: State, *, is_kept: bool = True) -> str:
     parts = [visible(session.last_answer).strip() + "\n"] if session.last_answer.strip() else []
     if not is_kept:
         return "".join(parts)
-    changed = len(session.changed_paths)
+    changed = len(session.changed)
     facts = f" · {words.count(changed, 'file')} changed" if changed else ""
     parts.append(f"agent-tui: session {session.session_id} kept{facts}")
     parts.append(f"  continue   agent-tui resume {session.session_id}")
-    if session.first_checkpoint and changed:
-        parts.append(f"  take back  agent-tui rollback {session.first_checkpoint}")
+    if session.changed.checkpoint:
+        parts.append(f"  take back  agent-tui rollback {session.changed.checkpoint}")
     return "\n".join(parts) + "\n"
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from agent_tui.engine import events
 from agent_tui.engine.types import Config, EndReason, InputKind, SandboxStatus, TaskStatus
+from agent_tui.outstanding import Outstanding
 from checkpoints.types import Health
 from context.items import Image
 
@@ -116,8 +117,7 @@ class State:
     last_rollback: events.RolledBack | None = None  # what a redo would take back
     rolled_back_at: float = 0.0  # UTC seconds
     going_back: int | None = None  # steps of a rollback or redo that was sent and has not ended
-    first_checkpoint: str = ""  # newest one from before the last turn, what a rollback goes to
-    changed_paths: dict[str, None] = field(default_factory=dict)  # in this session, in order
+    changed: Outstanding = field(default_factory=Outstanding)  # files, in this session
     answers: dict[str, str] = field(default_factory=dict)  # command → question that it answers
     dropped: set[str] = field(default_factory=set)  # pending ids that were removed, not taken back
     given_back: int = 0  # of them, those that an end of the run gave back, to be said once
@@ -162,8 +162,7 @@ class State:
         if self.last_rollback is None and not self.turn_started_at:
             self.last_rollback, self.rolled_back_at = earlier.last_rollback, earlier.rolled_back_at
             self.returned += self.last_rollback.messages if self.last_rollback is not None else ()
-        self.first_checkpoint = self.first_checkpoint or earlier.first_checkpoint
-        self.changed_paths = earlier.changed_paths | self.changed_paths
+        self.changed.take_over(earlier.changed)
         status, before = self.status, earlier.status
         status.context_used = status.context_used or before.context_used
         status.cost_usd = before.cost_usd if status.cost_usd is None else status.cost_usd

@@ -1,13 +1,46 @@
 """What stays in the shell's scrollback."""
 
+from pathlib import Path
+
+from agent_tui.engine import events
+from agent_tui.plain.standing import Standing
 from agent_tui.tui import leaving
+from agent_tui.tui.feed import Feed
 from agent_tui.tui.state import State
+from tests.test_outstanding import TWO, went_back
+from tests.tui import scenes
+
+STARTED = events.SessionStarted(session_id="s", workspace="/w", model="m")
+
+
+def said(*bodies: events.Body) -> str:
+    """The words of both front ends, which differ in one character."""
+    feed, standing = Feed(State()), Standing(config=scenes.config(Path("/nowhere")))
+    for seq, body in enumerate((STARTED, *bodies)):
+        feed.apply(events.Event(seq=seq, at=0.0, run_id="", body=body))
+        standing.take(body)
+    plain = "\n".join(standing.farewell()[1:]).replace("kept, ", "kept · ")
+    assert leaving.text(feed.state) == f"{plain}\n"
+    return plain
 
 
 def test_a_session_that_is_not_kept_promises_nothing() -> None:
-    session = State(
-        session_id="7f3a", last_answer="Done.", first_checkpoint="7f3a/1", changed_paths={"a.py": None}
-    )
+    session = State(session_id="s", last_answer="Done.")
+    for body in TWO:
+        session.changed.take(body)
     assert leaving.text(session, is_kept=False) == "Done.\n"
-    assert "resume 7f3a" in leaving.text(session)
-    assert "rollback 7f3a/1" in leaving.text(session)
+    assert "resume s" in leaving.text(session)
+    assert "rollback s/1" in leaving.text(session)
+
+
+def test_the_files_that_are_said_are_those_that_the_rollback_takes_back() -> None:
+    assert said(*TWO).splitlines() == [
+        "agent-tui: session s kept · 3 files changed",
+        "  continue   agent-tui resume s",
+        "  take back  agent-tui rollback s/1",
+    ]
+    assert said(*TWO, went_back(4, 7, "b", "c")).splitlines()[0].endswith("kept · 2 files changed")
+    assert said(*TWO, went_back(1, 7, "a", "b", "c")).splitlines() == [
+        "agent-tui: session s kept",
+        "  continue   agent-tui resume s",
+    ]

@@ -6,6 +6,7 @@ from agent_tui.engine import events
 from agent_tui.engine.types import EndReason
 from agent_tui.tui.notify import Notifier, sequence
 from agent_tui.tui.state import Asked, State
+from tests.test_outstanding import TWO
 
 TERMINALS = ("TMUX", "TERM_PROGRAM", "TERM", "WT_SESSION", "VTE_VERSION")
 
@@ -38,7 +39,10 @@ def working(since: float = 100.0) -> State:
 
 
 def ended(reason: EndReason = EndReason.COMPLETED, files: int = 2) -> State:
-    return State(ended=reason, ended_files=files, changed_paths=dict.fromkeys("of the whole session"))
+    state = State(ended=reason, ended_files=files)
+    for body in TWO:  # of the whole session
+        state.changed.take(body)
+    return state
 
 
 def test_a_prompt_is_told_once_and_names_nothing_of_it() -> None:
