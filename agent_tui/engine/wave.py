@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
 from agent_tui.engine.asking import ask_approvals, ask_question
 from agent_tui.engine.authorise import Authorised, ChangedError, authorise, authorised, gated, in_force
 from agent_tui.engine.changes import merge_changes
 from agent_tui.engine.events import (
+    ApprovalDecided,
     Body,
     CallChanged,
     CallEnded,
@@ -251,36 +252,37 @@ class Wave:
         ]
 
     async def _escalate(self, ran: Ran) -> Ran:
-        """After a denial by the sandbox: ask for the grant, and run again where it is given."""
-        scope = self._scope
+        """After a denial by the sandbox: ask for the grant, and run again where it is given. Asked again
+        where what it is about has changed meanwhile, up to the moment at which it would start."""
+        scope, gate = self._scope, self._scope.ports.gate
         if ran.outcome.denied_grant is Grant.NONE or scope.stop.now.is_set():
             return ran
         try:
             call = await gated(scope, ran.call)
-            approval_id = f"a{scope.session.fold.asked + 1}"
-            asked = scope.ports.gate.escalate(call, ran.outcome, ran.changes, approval_id)
-            if asked is None:
-                return ran
-            while asked is not None:  # again where what it is about has changed meanwhile
-                decided = (await ask_approvals(scope, [asked]))[asked.approval_id]
-                under, verdict = in_force(scope), scope.ports.gate.settle(call, asked, decided)
-                asked = verdict.asked
+            asked = gate.escalate(call, ran.outcome, ran.changes, f"a{scope.session.fold.asked + 1}")
+            decided: ApprovalDecided | None = None
+            while asked is not None:
+                decided = decided or (await ask_approvals(scope, [asked]))[asked.approval_id]
+                under, verdict = in_force(scope), gate.settle(call, asked, decided)
+                if verdict.asked is not None:
+                    asked, decided = verdict.asked, None
+                    continue
+                if decided.decision is Decision.DENY_AND_PAUSE:
+                    scope.stop.pause("you denied a call and paused")
+                if verdict.kind != "allow" or verdict.policy is None:
+                    text = f"{ran.outcome.text}\n{verdict.text}" if decided.feedback else ran.outcome.text
+                    return replace(ran, outcome=replace(ran.outcome, text=text))
+                again = authorised(ran.call, verdict.policy, under, "by person")
+                with suppress(ChangedError):
+                    return await self._run_again(ran, again)
         except StoppedError:
-            return ran
-        if decided.decision is Decision.DENY_AND_PAUSE:
-            scope.stop.pause("you denied a call and paused")
-        if verdict.kind != "allow" or verdict.policy is None:
-            text = f"{ran.outcome.text}\n{verdict.text}" if decided.feedback else ran.outcome.text
-            return replace(ran, outcome=replace(ran.outcome, text=text))
-        again = authorised(ran.call, verdict.policy, under, "by person")
-        return await self._run_again(ran, again)
+            pass  # what it came to is not stored yet
+        return ran
 
     async def _run_again(self, first: Ran, again: Authorised) -> Ran:
-        try:
-            before = await self._checkpoint([again])
-            started = await self._started(again, first.checkpoint_id, 2)
-        except StoppedError:
-            return first  # what it came to is not stored yet
+        """Raises StoppedError and ChangedError before it has started."""
+        before = await self._checkpoint([again])
+        started = await self._started(again, first.checkpoint_id, 2)
         if before.error:
             self._lacks_checkpoint = self._scope.config.require_checkpoints
             text = (
@@ -290,7 +292,9 @@ class Wave:
         authorised = CallChanged(call_id=again.call.call_id, state=CallState.AUTHORISED)
         parts = (*before.bodies, authorised, started)
         if not await self._scope.session.commit(*parts, when=lambda: self._may_start(again)):
-            return first
+            if self._scope.stop.now.is_set():
+                raise StoppedError(self._scope.stop.why)
+            raise ChangedError([again.call])
         begun = self._scope.session.clock.monotonic()
         outcome = await execute(self._scope, again.call, again.policy, self._timeout_s())
         duration_s = first.duration_s + self._scope.session.clock.monotonic() - begun

@@ -180,16 +180,22 @@ async def test_a_yes_to_what_was_asked_before_the_change_is_asked_again_with_the
     assert len(run.toolbox.ran) == 1
 
 
-async def test_a_grant_that_was_asked_for_before_the_change_is_asked_for_again(tmp_path: Path) -> None:
+def denying_once(run: Engine) -> None:
+    """Have the sandbox keep the first command from the network."""
+
     async def denied(invocation: Invocation, sink: CallSink) -> Outcome:
         del run.toolbox.behaviour["exec_command"]
         return Outcome(
             status=OutcomeStatus.FAILED, text="no", denial="no network", denied_grant=Grant.NETWORK
         )
 
+    run.toolbox.behaviour["exec_command"] = denied
+
+
+async def test_a_grant_that_was_asked_for_before_the_change_is_asked_for_again(tmp_path: Path) -> None:
     async with engine(tmp_path, calls(("exec_command", {"cmd": "fetch"})), text("done")) as run:
         with_real_gate(run)
-        run.toolbox.behaviour["exec_command"] = denied
+        denying_once(run)
         run.send(Submit(text="go"))
         first = await asked_of(run, 1)
         await change(run, "sandbox", "read-only")
@@ -218,12 +224,17 @@ async def test_an_edit_by_the_person_outlives_a_change_of_the_sandbox(tmp_path: 
 
 
 class ChangesWhileTaking(FakeCheckpointer):
-    """Has the sandbox changed while the first checkpoint before a call is taken."""
+    """Has the sandbox changed while one of the checkpoints before a call is taken."""
 
     run: Engine
 
+    def __init__(self, left: int = 1) -> None:
+        super().__init__()
+        self.left = left
+
     async def take(self, cause: Cause) -> Checkpoint:
-        if cause.phase is Phase.BEFORE_CALL and not self.run.bodies(SettingChanged):
+        self.left -= cause.phase is Phase.BEFORE_CALL
+        if cause.phase is Phase.BEFORE_CALL and self.left == 0:
             await change(self.run, "sandbox", "read-only")
         return await super().take(cause)
 
@@ -241,6 +252,41 @@ async def test_a_change_while_the_checkpoint_is_taken_holds_for_the_call_behind_
         await run.wait(CallEnded)
         await run.idle()
     assert (sandboxes(run), len(run.toolbox.ran)) == (["read-only, net off"], 1)
+
+
+async def test_a_grant_is_asked_for_again_where_a_setting_changes_before_the_second_attempt_starts(
+    tmp_path: Path,
+) -> None:
+    checkpointer = ChangesWhileTaking(2)
+    script = calls(("exec_command", {"cmd": "fetch"})), text("done")
+    async with engine(tmp_path, *script, checkpointer=checkpointer) as run:
+        checkpointer.run = run
+        with_real_gate(run)
+        denying_once(run)
+        run.send(Submit(text="go"))
+        allow(run, await asked_of(run, 1))
+        again = await asked_of(run, 2)
+        assert again.why.startswith("the sandbox changed after you were asked")
+        assert len(run.toolbox.ran) == 1
+        allow(run, again)
+        await run.wait(TurnEnded)
+    assert sandboxes(run) == ["workspace, net off", "read-only, net on"]
+
+
+async def test_a_denial_of_a_grant_that_is_asked_for_again_leaves_the_first_result(tmp_path: Path) -> None:
+    checkpointer = ChangesWhileTaking(2)
+    script = calls(("exec_command", {"cmd": "fetch"})), text("done")
+    async with engine(tmp_path, *script, checkpointer=checkpointer) as run:
+        checkpointer.run = run
+        with_real_gate(run)
+        denying_once(run)
+        run.send(Submit(text="go"))
+        allow(run, await asked_of(run, 1))
+        again = await asked_of(run, 2)
+        run.send(Decide(approval_id=again.approval_id, decision=Decision.DENY, digest=again.digest))
+        await run.wait(TurnEnded)
+    assert [body.outcome.text for body in run.bodies(CallEnded)] == ["no"]
+    assert len(run.toolbox.ran) == 1
 
 
 class Reads(FakeToolbox):
