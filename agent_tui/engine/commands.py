@@ -147,8 +147,8 @@ class Subject(StrEnum):
     KEPT = "kept"  # checkpoints.types.Kept; may take a while
     ROLLBACK_PLAN = "rollback_plan"  # checkpoints.types.RollbackPlan; args id, paths (one a line)
     DIFF = "diff"  # unified diff text; args: call=ID | turn=1 | session=1 | checkpoint=ID and until=ID
-    # List of objects: `bootstrap._session_list`. With args remove=ID, or rename=ID and title=TEXT, does that
-    # first, for sessions that no process has open.
+    # List of objects: `session_ports._session_list`. With args remove=ID, or rename=ID and title=TEXT, does
+    # that first, for sessions that no process has open.
     SESSIONS = "sessions"
     WATCH = "watch"  # object of another session: events, as `TRANSCRIPT`, and read; args id, read
     CONTEXT = "context"  # object: part → tokens
