@@ -1,5 +1,6 @@
 """Which question the prompt shows, and what happens with its answer."""
 
+import contextlib
 import json
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,11 @@ from agent_tui.tui.forms.approval import ApprovalForm
 from agent_tui.tui.forms.form import Act, Form, Send
 from agent_tui.tui.forms.question import LeaveForm, LostForm, QuestionForm
 from agent_tui.tui.forms.standstill import LimitForm, NoCheckpointForm, NoProgressForm, UnwritableForm
+from agent_tui.tui.link import RefusedError
 from agent_tui.tui.state import Asked
 from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted
+from checkpoints.types import Kept
+from context.codec import decode
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
@@ -40,7 +44,8 @@ class Asking:
         if self._own is not None:
             return
         if self._is_newly_unwritable():
-            self._put(UnwritableForm(self._app.config.state_dir))
+            self._put(UnwritableForm(self._app.config.state_dir, self._app.session.stored_calls))
+            self._app.run_worker(self._tell_kept(), exit_on_error=False)
             return
         asked = self._app.session.asked
         opened = self._app.session.open_questions
@@ -64,6 +69,14 @@ class Asking:
         ended = self._app.session.ended is EndReason.STATE_UNWRITABLE
         told, self._told_unwritable = self._told_unwritable, ended
         return ended and not told
+
+    async def _tell_kept(self) -> None:
+        """What the checkpoints take is found out while the question stands."""
+        with contextlib.suppress(RefusedError):
+            kept = decode(Kept, await self._app.link.ask(commands.Subject.KEPT))
+            if isinstance(self._own, UnwritableForm):
+                self._own.kept = kept
+                self._app.prompt.draw()
 
     def _put(self, form: LeaveForm | UnwritableForm) -> None:
         self._own = form

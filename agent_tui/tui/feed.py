@@ -198,7 +198,7 @@ class Feed:
     def _turn_started(self, _: events.TurnStarted) -> None:
         state, self._began_after = self.state, self._newest
         state.busy, state.paused, state.step, state.stopping_at = True, False, 0, 0.0
-        state.turn_started_at, state.ended = self._at, None
+        state.turn_started_at, state.ended, state.stored_calls = self._at, None, 0
         self._cut = False
 
     def _step_started(self, body: events.StepStarted) -> None:
@@ -307,6 +307,7 @@ class Feed:
 
     def _call_ended(self, body: events.CallEnded) -> None:
         self.state.running.discard(body.call_id)
+        self.state.stored_calls += 1
         self.state.not_run += body.outcome.status in (OutcomeStatus.DENIED, OutcomeStatus.SKIPPED)
         self.calls.ended(body)
         self._cut |= body.outcome.status in (OutcomeStatus.INTERRUPTED, OutcomeStatus.OUTCOME_UNKNOWN)

@@ -24,7 +24,10 @@ class Sizing:
         """The terminal has this size."""
         app = self._app
         small = width < SMALLEST[0] or height < SMALLEST[1]
-        app.screen_stack[0].set_class(small, "-small")
+        base = app.screen_stack[0]
+        if base.has_class("-small") and not small:
+            app.prompt.returned()
+        base.set_class(small, "-small")
         words = f"terminal too small ({width}×{height}); needs 60×15, or start with --plain"
         app.small.show(wrap([Span(own_words(words, app.glyphs))], width))
         app.asking.fit(height)

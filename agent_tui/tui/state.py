@@ -94,6 +94,7 @@ class State:
     task: TaskStatus | None = None
     busy: bool = False
     paused: bool = False
+    stored_calls: int = 0  # of the newest turn, whose results are on disk
     not_run: int = 0  # calls of the newest step that were denied, or skipped
     step: int = 0
     turn_started_at: float = 0.0

@@ -4,7 +4,6 @@ import base64
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from agent_tui.engine import commands
@@ -577,7 +576,7 @@ ANSWERS: dict[commands.Subject, Any] = {
             "state": "live",
             "started_at": 757.0,
             "call_id": "c7",
-            "cwd": str(Path.home() / "src" / "web"),
+            "cwd": "~/src/web",
             "sandbox": "workspace, net off",
             "size_bytes": 214_000,
             "ref": "out/c7",

@@ -103,6 +103,7 @@ def unwritable() -> list[e.Body]:
     """The store refuses."""
     return [
         *scenes.turn(),
+        *(each for number in (1, 2, 3) for each in scenes.call(f"c{number}", "exec_command", "make", number)),
         e.TurnEnded(
             run_id="r1", reason=EndReason.STATE_UNWRITABLE, sentence="", exit_code=5, usage=scenes.USAGE,
             cost_usd=None, steps=3, duration_s=61.0,
@@ -153,6 +154,7 @@ SCENES: dict[str, Scene] = {
     "limit-reached": Scene(play=limit, keys=("arm",)),
     "no-progress": Scene(play=circles, keys=("arm",)),
     "no-checkpoint": Scene(play=no_checkpoint, keys=("arm",)),
+    "disk-full": Scene(play=unwritable, keys=("arm",)),
     "network-for-a-command": Scene(play=host, keys=("arm",)),
     "hidden-in-a-command": Scene(play=hidden, keys=("arm",)),
     "start-notices": Scene(play=notices),

@@ -4,6 +4,7 @@ One app takes all pictures of a scene, so each is also a test of resizing and of
 """
 
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,12 +17,13 @@ from agent_tui.tui.glyphs import ASCII, UNICODE
 from agent_tui.tui.screens.view import Body, View
 from agent_tui.tui.sheet_app import SheetApp
 from agent_tui.tui.widgets.pane import Pane
-from tests.tui import gallery, gallery_states, sheets
+from tests.tui import gallery, gallery_states, scenes, sheets
 from tests.tui.driving import Driven, driven
 from tests.tui.pictures import Picture, has_colour, take
 
 PICTURES = Path(__file__).with_name("screens")
 SCENES = gallery.SCENES | gallery_states.SCENES
+TOO_SMALL = "too-small"
 COLOURED = {"80x24": (80, 24), "160x50": (160, 50)}  # in both painted themes
 
 
@@ -35,13 +37,24 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home directory on a disk that is full."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9, 0))
+    return tmp_path
+
+
 @pytest.mark.usefixtures("utc")
 @pytest.mark.parametrize("name", SCENES)
-async def test_picture(tmp_path: Path, name: str) -> None:
+async def test_picture(home: Path, name: str) -> None:
     scene = SCENES[name]
+    state = home / ".local" / "state" / "agent-tui"
     found: dict[str, str] = {}
     look_of = Chosen(keys_told=scene.keys_told)
-    async with driven(tmp_path, scene.play(), on=scene.on, look=look_of, offered=scene.offered) as it:
+    async with driven(
+        home, scene.play(), on=scene.on, look=look_of, offered=scene.offered, state_dir=state
+    ) as it:
         for key in scene.keys:
             await it.act(key)
         for look, size in COLOURED.items():
@@ -58,6 +71,14 @@ async def test_picture(tmp_path: Path, name: str) -> None:
         assert not has_colour(it.app)
     _check_shape(found)
     _compare(name, found)
+
+
+async def test_picture_of_a_terminal_that_is_too_small(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await it.resize(52, 12)
+        found = {"52x12": await _both_themes(it)}
+    _check_shape(found)
+    _compare(TOO_SMALL, found)
 
 
 @pytest.mark.parametrize("name", sheets.SHEETS)
@@ -137,9 +158,9 @@ def _compare(name: str, found: dict[str, str]) -> None:
 
 
 def test_every_picture_has_its_scene() -> None:
-    looks = ("-80x24-ascii", "-80x24", "-60x15", "-120x40", "-160x50")
+    looks = ("-80x24-ascii", "-80x24", "-60x15", "-120x40", "-160x50", "-52x12")
     names = {_without(file.stem, looks) for file in PICTURES.glob("*.txt")}
-    assert names == {*SCENES, *sheets.SHEETS}
+    assert names == {*SCENES, *sheets.SHEETS, TOO_SMALL}
 
 
 def _without(stem: str, ends: tuple[str, ...]) -> str:

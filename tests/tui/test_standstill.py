@@ -36,8 +36,8 @@ NO_CHECKPOINT = question(
 @pytest.mark.parametrize(
     ("asked", "shown", "keys", "answer"),
     [
-        (question(limit=LIMIT), "cost      $10.02 of $10.00, after step 84", "r", "raise to $20.00"),
-        (question(limit=LIMIT), "state     tests not run since the last change", "x", "stop here"),
+        (question(limit=LIMIT), "cost     $10.02 of $10.00, after step 84", "r", "raise to $20.00"),
+        (question(limit=LIMIT), "state    tests not run since the last change", "x", "stop here"),
         (question(limit=LIMIT), "limit reached", "o35", "35"),
         (CIRCLES, "    pytest -q 3 times, same failure", "c", "continue"),
         (CIRCLES, "no progress", "tuse mocks", "use mocks"),

@@ -11,7 +11,9 @@ from agent_tui.tui import words
 from agent_tui.tui.forms.form import WIDE_CHOICE, Act, Choice, Effect, Send, Spacing, Writing, fact
 from agent_tui.tui.transcript.lines import Line, Span, untrusted, wrap
 from agent_tui.tui.transcript.look import Look
+from checkpoints.types import Kept
 
+SHORT = 9  # columns of a fact's label
 SEND = "Enter send · Esc back"
 
 
@@ -84,7 +86,8 @@ class LimitForm(RuntimeForm):
             used = [Span(f"{_amount(limit.name, limit.used)} of {_amount(limit.name, limit.allowed)}")]
         after = [Span(f", after step {limit.step}")] if limit.step else []
         name = {"tools": "calls"}.get(limit.name, limit.name)
-        return fact(name, [*used, *after], look) + fact("state", untrusted(limit.state), look)
+        said = fact(name, [*used, *after], look, columns=SHORT)
+        return said + fact("state", untrusted(limit.state), look, columns=SHORT)
 
     def choices(self) -> Sequence[Choice]:
         """Raise, another amount, stop."""
@@ -192,8 +195,10 @@ class UnwritableForm:
     columns = WIDE_CHOICE
     writing: Writing | None = None
 
-    def __init__(self, state_dir: Path) -> None:
+    def __init__(self, state_dir: Path, stored_calls: int) -> None:
         self._state_dir = state_dir
+        self._stored_calls = stored_calls  # of the turn that ended so
+        self.kept: Kept | None = None  # the checkpoints, once that is known
         try:
             self._free: int | None = shutil.disk_usage(state_dir).free
         except OSError:
@@ -202,10 +207,20 @@ class UnwritableForm:
     def object(self, look: Look) -> list[Line]:
         """Where, and what that means."""
         free = "" if self._free is None else f", {words.size(self._free)} free"
-        rows = fact("where", untrusted(f"{words.home(self._state_dir)}{free}", strict=True), look)
-        return rows + fact(
-            "state", [Span("nothing runs that cannot be recorded; what is stored stays")], look
-        )
+        where = untrusted(f"{words.home(self._state_dir)}{free}", strict=True)
+        state = [Span(f"{self._stored()}; nothing runs that cannot be recorded")]
+        return fact("where", where, look, columns=SHORT) + fact("state", state, look, columns=SHORT)
+
+    def _stored(self) -> str:
+        if not self._stored_calls:
+            return "what is stored stays"
+        calls = "call is" if self._stored_calls == 1 else f"{self._stored_calls:,} calls are"
+        return f"the last {calls} stored"
+
+    def _old(self) -> str:
+        if self.kept is None:
+            return "of old sessions"
+        return f"of sessions older than {self.kept.days:g} days; all take {words.size(self.kept.size_bytes)}"
 
     def facts(self, look: Look) -> list[Line]:
         """None."""
@@ -215,7 +230,7 @@ class UnwritableForm:
         """Try again, make room, stop."""
         return [
             Choice(key="r", label="try again", note="after you made room", short="again"),
-            Choice(key="c", label="clear old checkpoints", note="shows what that frees", short="clear"),
+            Choice(key="c", label="clear old checkpoints", note=self._old(), short="clear"),
             Choice(key="x", label="stop here", short="stop"),
             Choice(key="Esc", label="stay"),
         ]

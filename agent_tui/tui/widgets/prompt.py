@@ -27,6 +27,7 @@ class Prompt(Vertical, can_focus=True):
 
     DEFAULT_CSS = """
     Prompt { height: auto; display: none; }
+    Prompt.-asking { display: block; }
     Prompt Horizontal { height: auto; display: none; }
     Prompt.-writing Horizontal { display: block; }
     Prompt Horizontal Pane { width: 4; }
@@ -104,7 +105,7 @@ class Prompt(Vertical, can_focus=True):
             self._selected = -1
             self._redrawn()
         self._position, self._others = position, others
-        self.display = form is not None
+        self.set_class(form is not None, "-asking")  # a terminal that is too small hides it even so
         if form is None:
             self.armed = False
             self._close_input()
