@@ -11,6 +11,7 @@ from agent_tui.engine.commands import Command, CommandBody
 from agent_tui.engine.events import ApprovalAsked, ApprovalDecided, Body, Event, SessionStarted
 from agent_tui.engine.ports import GatedCall, Ports, Verdict
 from agent_tui.engine.runtime import EngineRuntime
+from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Session
 from agent_tui.engine.types import ApprovalPolicy, Config, Decision, SandboxStatus
 from agent_tui.models.base import (
@@ -440,6 +441,19 @@ class Engine:
             self.send(Shutdown())
         await self._running
         await self._reading
+
+    @property
+    def ports(self) -> Ports:
+        """Those of the session as they are now."""
+        return self.runtime._ports
+
+    def use(self, **changes: Any) -> None:
+        """Let the session work with other ports from here on."""
+        self.runtime._use(replace(self.ports, **changes))
+
+    def scope(self) -> Scope:
+        """What a turn that begins now would work with."""
+        return self.runtime._scope()
 
     async def idle(self) -> None:
         """Return when all commands are obeyed and nothing runs."""

@@ -208,7 +208,7 @@ async def test_what_is_asked_as_soon_as_a_command_has_ended_is_not_refused(tmp_p
 async def test_a_changed_model_holds_for_the_next_turn_and_the_next_process(tmp_path: Path) -> None:
     other = FakeModel([text("from the other")], replace(FakeModel([]).info, model="other"))
     async with engine(tmp_path) as run:
-        run.runtime._use(replace(run.runtime._ports, choose_model=lambda name: other))
+        run.use(choose_model=lambda name: other)
         run.send(Set(key="model", value="fake/other"))
         await run.wait(SettingChanged)
         await finish(run, "go")
@@ -229,7 +229,7 @@ async def test_a_model_changed_in_a_run_answers_from_the_next_request_and_what_i
         await run.wait(SettingChanged, count=3)
 
     async with engine(tmp_path, [change, *calls(("read_file", {"path": "a"}))]) as run:
-        run.runtime._use(replace(run.runtime._ports, choose_model=lambda name: other))
+        run.use(choose_model=lambda name: other)
         await finish(run, "go")
         assert not run.bodies(Refused)
         assert [body.model for body in run.bodies(ResponseEnded)] == ["fake/fake", "fake/other"]
@@ -245,7 +245,7 @@ async def test_a_model_chosen_while_the_next_attempt_is_waited_for_answers_at_on
     down = failed(ModelError(kind=ErrorKind.UNAVAILABLE, message="down"))
     other = FakeModel([text("from the other")], replace(FakeModel([]).info, model="other"))
     async with engine(tmp_path, down, retry=lambda error, attempt: 600.0) as run:
-        run.runtime._use(replace(run.runtime._ports, choose_model=lambda name: other))
+        run.use(choose_model=lambda name: other)
         run.send(Submit(text="go"))
         await run.wait(RetryScheduled)
         run.send(Set(key="model", value="fake/other"))
@@ -264,8 +264,7 @@ async def test_a_model_chosen_in_a_run_does_not_take_over_from_itself(tmp_path: 
 
     script = [change, *calls(("read_file", {"path": "a"}))]
     async with engine(tmp_path, script, retry=lambda error, attempt: None) as run:
-        ports = replace(run.runtime._ports, choose_model=lambda name: other)
-        run.runtime._use(replace(ports, fallback=("fake/other",), falls_back=lambda error: True))
+        run.use(choose_model=lambda name: other, fallback=("fake/other",), falls_back=lambda error: True)
         run.send(Submit(text="go"))
         ended = await run.wait(TurnEnded)
     assert isinstance(ended, TurnEnded) and ended.reason is EndReason.MODEL_UNAVAILABLE
@@ -280,10 +279,10 @@ async def test_a_model_chosen_in_a_run_without_a_request_to_come_holds_for_the_n
         await run.wait(SettingChanged)
 
     async with engine(tmp_path, [change, *text("one")]) as run:
-        run.runtime._use(replace(run.runtime._ports, choose_model=lambda name: other))
+        run.use(choose_model=lambda name: other)
         await finish(run, "go")
         await run.idle()
-        assert run.runtime._scope().relay.info.name == "fake/other"
+        assert run.scope().relay.info.name == "fake/other"
         await finish(run, "on", 2)
     assert [body.model for body in run.bodies(ResponseEnded)] == ["fake/fake", "fake/other"]
 

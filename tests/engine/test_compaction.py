@@ -108,7 +108,7 @@ async def test_a_floor_that_cannot_shrink_ends_the_run_without_a_loop(tmp_path: 
 async def test_project_instructions_are_read_anew_at_an_epoch(tmp_path: Path) -> None:
     rules = ["RULE-7341"]
     async with engine(tmp_path, *steps(15), text("done"), info=SMALL) as run:
-        run.runtime._use(replace(run.runtime._ports, instructions=lambda: rules[0]))
+        run.use(instructions=lambda: rules[0])
 
         async def change(invocation: Invocation, sink: CallSink) -> Outcome:
             rules[0] = "RULE-9000"
@@ -142,7 +142,7 @@ class Summariser:
 
 async def _with_summariser(tmp_path: Path, model: Summariser) -> list[CompactionEnded]:
     async with engine(tmp_path, *steps(60), text("done"), info=SMALL) as run:
-        run.runtime._use(replace(run.runtime._ports, summariser=model))
+        run.use(summariser=model)
         run.toolbox.behaviour["exec_command"] = long_output
         run.send(Submit(text="go"))
         ended = await run.wait(TurnEnded)
@@ -194,7 +194,7 @@ HANGS: Step = [asyncio.Event().wait]  # type: ignore[list-item]  # returns nothi
 async def test_a_bad_summary_leaves_the_ledger_alone(tmp_path: Path, answer: Step) -> None:
     model = Summariser(answer)
     async with engine(tmp_path, *steps(60), text("done"), info=SMALL) as run:
-        run.runtime._use(replace(run.runtime._ports, summariser=model, summary_timeout_s=0.05))
+        run.use(summariser=model, summary_timeout_s=0.05)
         run.toolbox.behaviour["exec_command"] = long_output
         run.send(Submit(text="serve on port :8443"))
         ended = await run.wait(TurnEnded)
@@ -243,20 +243,20 @@ async def test_a_compaction_can_be_asked_for_and_taken_back(tmp_path: Path) -> N
         run.send(Submit(text="go"))
         await run.wait(TurnEnded)
         await run.idle()
-        before = view_of(run.runtime._scope()).units
+        before = view_of(run.scope()).units
         already = len(run.bodies(CompactionEnded))
         run.send(Compact(focus="the API design"))
         done = await run.wait(CompactionEnded, count=already + 1)
         assert isinstance(done, CompactionEnded)
         assert done.tokens_after < done.tokens_before and done.hidden_units
         await run.idle()
-        assert "Keep in mind: the API design" in repr(view_of(run.runtime._scope()).units[0])
+        assert "Keep in mind: the API design" in repr(view_of(run.scope()).units[0])
         run.send(Compact(undo=True))
         undone = await run.wait(CompactionEnded, count=already + 2)
         assert isinstance(undone, CompactionEnded)
         assert (undone.undone, undone.tokens_after > undone.tokens_before) == (done.item_id, True)
         await run.idle()
-        assert view_of(run.runtime._scope()).units == before
+        assert view_of(run.scope()).units == before
 
 
 async def test_a_smaller_model_is_only_taken_with_a_view_that_fits(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ async def test_a_smaller_model_is_only_taken_with_a_view_that_fits(tmp_path: Pat
     async with engine(tmp_path, *steps(40), text("done"), info=big) as run:
         run.toolbox.behaviour["exec_command"] = long_output
         small = FakeModel([text("small")], SMALL)
-        run.runtime._use(replace(run.runtime._ports, choose_model=lambda name: small))
+        run.use(choose_model=lambda name: small)
         run.send(Submit(text="go"))
         await run.wait(TurnEnded)
         assert run.bodies(CompactionEnded) == []
@@ -287,11 +287,7 @@ async def test_another_model_forgets_the_window_that_a_provider_stated(tmp_path:
     script = [*steps(8), overflow, text("done", Usage(input_tokens=0))]
     async with engine(tmp_path, *script, retry=lambda error, attempt: None) as run:
         run.toolbox.behaviour["exec_command"] = long_output
-        run.runtime._use(
-            replace(
-                run.runtime._ports, choose_model=lambda name: FakeModel([], replace(SMALL, model="other"))
-            )
-        )
+        run.use(choose_model=lambda name: FakeModel([], replace(SMALL, model="other")))
         run.send(Submit(text="go"))
         await run.wait(TurnEnded)
         await run.idle()
@@ -301,7 +297,7 @@ async def test_another_model_forgets_the_window_that_a_provider_stated(tmp_path:
         run.send(Set(key="model", value="fake/other"))
         await run.wait(SettingChanged, count=2)
         await run.idle()
-        assert window_of(run.runtime._scope()).size == SMALL.context_window
+        assert window_of(run.scope()).size == SMALL.context_window
 
 
 async def test_a_large_fixed_part_is_said_once_at_the_start(tmp_path: Path) -> None:
@@ -342,9 +338,9 @@ async def test_measuring_goes_on_after_a_resume(tmp_path: Path) -> None:
     async with engine(tmp_path, text("again")) as resumed:
         await resumed.wait(SessionStarted)
         await resumed.idle()
-        meter, scope = resumed.runtime._meter, resumed.runtime._scope()
-        assert meter.factor > 1.0
-        assert meter.tokens(view_of(scope)) >= 5_000
+        scope = resumed.scope()
+        assert scope.meter.factor > 1.0
+        assert scope.meter.tokens(view_of(scope)) >= 5_000
 
 
 async def test_a_guess_of_the_usage_is_not_taken_for_a_count(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Settings that a later start says otherwise: told to the person, and to the model where it matters."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +89,8 @@ async def guarded(run: Engine) -> dict[str, Any]:
 
 
 def with_real_gate(run: Engine) -> None:
-    gate = SessionGate(run.runtime._config, sandbox_available=True, now=lambda: 0.0)
-    run.runtime._use(replace(run.runtime._ports, gate=gate))
+    gate = SessionGate(run.config, sandbox_available=True, now=lambda: 0.0)
+    run.use(gate=gate)
 
 
 async def test_each_change_of_what_guards_the_machine_is_shown_at_once(tmp_path: Path) -> None:

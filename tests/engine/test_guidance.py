@@ -1,5 +1,4 @@
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from agent_tui.engine.commands import Submit
@@ -17,7 +16,7 @@ async def test_instructions_beside_a_read_file_are_told_once_and_stay(tmp_path: 
 
     script = [calls(("read_file", {"path": "pkg/a.py"}))] * 2
     async with engine(tmp_path, *script, text("done")) as run:
-        run.runtime._use(replace(run.runtime._ports, nested_instructions=nested))
+        run.use(nested_instructions=nested)
         run.send(Submit(text="look"))
         await run.wait(TurnEnded)
     assert asked == [["pkg/a.py"], ["pkg/a.py"]]

@@ -241,4 +241,4 @@ async def test_a_response_that_was_cut_is_counted_with_what_was_sent_for_it(tmp_
         ended = await run_to_end(run)
     assert ended.reason is EndReason.INTERRUPTED
     assert ended.usage.estimated and ended.usage.output_tokens > 0
-    assert ended.usage.input_tokens == run.runtime._meter.tokens(run.model.requests[0].view)
+    assert ended.usage.input_tokens == run.scope().meter.tokens(run.model.requests[0].view)

@@ -1,6 +1,5 @@
 """One model plans, another carries out."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from agent_tui.engine.commands import Submit
@@ -17,7 +16,7 @@ PLANS = ("update_plan", {"plan": [{"step": "rename", "status": "pending"}]})
 
 def planned_by(run: Engine, *steps: Step) -> FakeModel:
     planner = FakeModel(steps, STRONG)
-    run.runtime._use(replace(run.runtime._ports, planner=planner, falls_back=lambda _: True))
+    run.use(planner=planner, falls_back=lambda _: True)
     return planner
 
 
@@ -67,6 +66,6 @@ async def test_when_the_planner_is_down_the_chosen_model_takes_over(tmp_path: Pa
 
 async def test_a_model_does_not_plan_for_itself(tmp_path: Path) -> None:
     async with engine(tmp_path, text("done")) as run:
-        run.runtime._use(replace(run.runtime._ports, planner=FakeModel([])))
+        run.use(planner=FakeModel([]))
         await turn(run, "go")
         assert not holds(run.model.requests[0].view, PLAN)

@@ -319,7 +319,7 @@ async def test_a_command_that_reads_has_a_checkpoint_where_its_sandbox_would_let
         if step == "by person":
             run.send(RunShell(command="ls"))
         else:
-            gate = run.runtime._ports.gate
+            gate = run.ports.gate
             assert isinstance(gate, SessionGate)
             if step:
                 version = gate._facts.version
@@ -345,7 +345,7 @@ async def test_what_could_not_be_stored_is_not_in_force(tmp_path: Path) -> None:
         disk.records.full = True
         await change(run, "approval", "never")
         assert [body.reason for body in run.bodies(Refused)] == ["the disk is full"]
-        assert run.runtime._ports.gate.approval() is ApprovalPolicy.ON_REQUEST
+        assert run.ports.gate.approval() is ApprovalPolicy.ON_REQUEST
         disk.records.full = False
 
 

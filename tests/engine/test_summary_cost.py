@@ -25,7 +25,7 @@ async def play(
     async with engine(
         tmp_path, *steps(15), text("done"), info=priced, budgets=budgets, interactive=False
     ) as run:
-        run.runtime._use(replace(run.runtime._ports, summariser=model))
+        run.use(summariser=model)
         run.toolbox.behaviour["exec_command"] = long_output
         run.send(Submit(text="go"))
         ended = await run.wait(TurnEnded)
@@ -73,7 +73,7 @@ class Endless(Summariser):
 async def test_a_summary_that_an_interrupt_cuts_short_is_counted_by_estimate(tmp_path: Path) -> None:
     model = Endless()
     async with engine(tmp_path, *steps(15), text("done"), info=SMALL) as run:
-        run.runtime._use(replace(run.runtime._ports, summariser=model))
+        run.use(summariser=model)
         run.toolbox.behaviour["exec_command"] = long_output
         run.send(Submit(text="go"))
         await model.asked.wait()

@@ -25,7 +25,7 @@ DOWN = ModelError(kind=ErrorKind.UNAVAILABLE, message="down for lunch")
 
 def with_fast(run: Engine, *steps: Step, info: ModelInfo = FAST) -> FakeModel:
     model = FakeModel(steps, info)
-    run.runtime._use(replace(run.runtime._ports, fast=model))
+    run.use(fast=model)
     return model
 
 
@@ -111,7 +111,7 @@ class Slow(FakeModel):
 async def test_a_title_of_the_person_stays(tmp_path: Path) -> None:
     async with engine(tmp_path, text("ok")) as run:
         slow = Slow(text("theirs"))
-        run.runtime._use(replace(run.runtime._ports, fast=slow))
+        run.use(fast=slow)
         await first_turn(run)
         await slow.asked.wait()
         run.send(Set(key="title", value="mine"))
@@ -124,7 +124,7 @@ async def test_a_title_of_the_person_stays(tmp_path: Path) -> None:
 async def test_a_second_turn_does_not_ask_again_while_the_title_is_awaited(tmp_path: Path) -> None:
     async with engine(tmp_path, text("ok"), text("ok"), text("ok")) as run:
         slow = Slow(text("a name"), text("another"))
-        run.runtime._use(replace(run.runtime._ports, fast=slow))
+        run.use(fast=slow)
         await first_turn(run)
         await slow.asked.wait()
         for count in (2, 3):
@@ -138,7 +138,7 @@ async def test_a_second_turn_does_not_ask_again_while_the_title_is_awaited(tmp_p
 async def test_a_title_that_leaving_cuts_short_is_counted_and_asked_for_again(tmp_path: Path) -> None:
     async with engine(tmp_path, text("ok")) as run:
         slow = Slow(text("a name"))
-        run.runtime._use(replace(run.runtime._ports, fast=slow))
+        run.use(fast=slow)
         await first_turn(run)
         await slow.asked.wait()
     async with engine(tmp_path, text("ok")) as run:
