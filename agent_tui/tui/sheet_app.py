@@ -3,6 +3,8 @@
 Nothing typed answers it either: as a prompt, it takes a key that stands alone, after a pause.
 """
 
+import asyncio
+import signal
 from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 
 OTHER_ROWS = 2  # the rule with the keys, and the foot
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+STOPPING = (signal.SIGTSTP, signal.SIGCONT)  # which the toolkit takes and keeps
 
 
 class SheetApp(App[str], inherit_bindings=False):
@@ -43,6 +47,7 @@ class SheetApp(App[str], inherit_bindings=False):
         chosen = look or Chosen()
         theme = chosen.theme
         self._sheet = sheet
+        self._ended_by = 0  # number of the signal
         self._at = sheet.preselected
         self._scrolled = False  # by the person
         self._clock = clock
@@ -54,6 +59,31 @@ class SheetApp(App[str], inherit_bindings=False):
         for each in themes.toolkit_themes():
             self.register_theme(each)
         self.theme = f"agent-{theme}"
+
+    def answer(self) -> str:
+        """Run it; the value chosen, empty when the person left. Raises SystemExit, with the code of a process
+        that a signal ended, once the terminal is as it was."""
+        before = {number: signal.getsignal(number) for number in ENDING + STOPPING}
+        try:
+            chosen = self.run(mouse=False)
+        finally:
+            for number, handler in before.items():  # what follows ends and stops as what came before
+                signal.signal(number, handler)
+        if self._ended_by:
+            raise SystemExit(128 + self._ended_by)
+        return chosen or ""
+
+    def on_load(self) -> None:
+        if self.is_headless:
+            return
+        loop = asyncio.get_running_loop()
+        for number in ENDING:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+                loop.add_signal_handler(number, self._end, number)
+
+    def _end(self, number: int) -> None:
+        self._ended_by = number
+        self.exit("")
 
     def compose(self) -> ComposeResult:
         self._body = Body(self._theme_name)

@@ -103,7 +103,7 @@ def _fact(label: Sequence[Span], text: str, column: int, width: int) -> list[Lin
 
 
 def ask(sheet: Sheet, interface: Mapping[str, str]) -> str:
-    """Show a sheet on this terminal; the value chosen, empty when the person left.
+    """Show a sheet on this terminal; the value chosen, empty when the person left. Raises SystemExit.
 
     `interface` holds the settings of the look. What was typed before the sheet was there answers nothing.
     """
@@ -111,7 +111,7 @@ def ask(sheet: Sheet, interface: Mapping[str, str]) -> str:
     toolkit.prepare()
     from agent_tui.tui.sheet_app import SheetApp
 
-    return SheetApp(sheet, toolkit.look_for(interface, answers)).run(mouse=False) or ""
+    return SheetApp(sheet, toolkit.look_for(interface, answers)).answer()
 
 
 # --- the three sheets ----------------------------------------------------------------------------

@@ -69,10 +69,15 @@ class Terminal:
         self._pid = 0
         return os.waitstatus_to_exitcode(ended[1])
 
-    def terminate(self) -> int:
-        """SIGTERM from outside; the exit code."""
-        os.kill(self._pid, signal.SIGTERM)
+    def terminate(self, number: int = signal.SIGTERM) -> int:
+        """A signal from outside, SIGTERM for one; the exit code."""
+        os.kill(self._pid, number)
         return self.end()
+
+    @property
+    def line_settings(self) -> list[object]:
+        """As the terminal has them now: echo, raw keys and the rest."""
+        return termios.tcgetattr(self._fd)
 
     def hang_up(self) -> int:
         """Close the terminal under the program; the exit code, negative for a signal."""

@@ -1,13 +1,15 @@
 """What is asked before the interface starts: trust in a directory's files, and a model."""
 
 import os
+import signal
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.terminal import Terminal
 from tests.model_server.fixture import ModelServer
-from tests.program import Program, local_servers
+from tests.program import ROOT, Program, local_servers
 
 SHEET_KEYS = "1–5 or ↑ ↓ and Enter"  # shown once it takes keys
 
@@ -208,6 +210,47 @@ def test_the_questions_are_sheets_on_a_screen(tmp_path: Path) -> None:
         terminal.expect(SHEET_KEYS)
         terminal.type("5")
         assert terminal.end() == 0
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_sheet_that_is_ended_from_outside_says_so_and_leaves_the_terminal_as_it_was(
+    tmp_path: Path, number: int, code: int
+) -> None:
+    with Terminal(fresh(tmp_path)) as terminal:
+        before = terminal.line_settings
+        terminal.expect(SHEET_KEYS)
+        assert terminal.line_settings != before
+        assert terminal.terminate(number) == code
+        assert terminal.line_settings == before
+        assert terminal.seen.rindex("\x1b[?1049l") > terminal.seen.rindex("\x1b[?1049h")
+
+
+def test_behind_a_sheet_the_signals_do_what_they_did_before_it(tmp_path: Path) -> None:
+    script = f"""
+import signal, sys
+sys.path.insert(0, {str(ROOT)!r})
+from agent_tui.cli.entry import _end_cleanly_by_signal
+from agent_tui.tui.start import ask, cut_sheet
+_end_cleanly_by_signal()
+before = [signal.getsignal(number) for number in range(1, 32)]
+print("answered", ask(cut_sheet("here", target="7f3a/1", done=1, total=2), {{}}))
+print("as before", [signal.getsignal(number) for number in range(1, 32)] == before)
+"""
+    with Terminal(fresh(tmp_path), line=(sys.executable, "-I", "-c", script)) as terminal:
+        terminal.expect("f · u · q")
+        terminal.type("u")
+        terminal.expect("answered undo")
+        terminal.expect("as before")
+        assert terminal.end() == 0
+    assert terminal.seen.endswith("as before True\r\n")
+
+
+def test_a_sheet_whose_terminal_goes_away_ends(tmp_path: Path) -> None:
+    with Terminal(fresh(tmp_path)) as terminal:
+        terminal.expect(SHEET_KEYS)
+        assert terminal.hang_up() == 129
 
 
 def test_from_a_sheet_one_goes_to_typing_and_back(tmp_path: Path) -> None:
