@@ -22,8 +22,9 @@ from context.evict import (
 from context.facts import CallFact
 from context.guard import Guard
 from context.history import history_text
-from context.items import CompactionItem, Item, Replacement, ResponseItem, UserItem
-from context.ledger import Sources, build_ledger
+from context.items import CompactionItem, Item, KeptWhole, Replacement, ResponseItem, UserItem
+from context.kept import absent, kept_whole
+from context.ledger import Sources, build_ledger, changed_paths
 from context.shrink import describe, shrink
 from context.units import item_ids, visibility_of, with_replacements
 from context.view import ExchangeUnit, FinalUnit, SummaryUnit, Unit, UserUnit, View
@@ -60,7 +61,8 @@ class EpochPlan:
     hidden_units: int
     hidden_keys: tuple[str, ...]
     hard: tuple[str, ...]  # identifiers that must occur in the new view
-    hard_in_text: tuple[str, ...]  # those of them that what stays does not hold
+    lost: tuple[str, ...]  # those of them that neither what stays nor the ledger holds
+    kept: KeptWhole
     span: str  # the hidden part as text, for a summariser; with arguments and outcomes
     history: str  # all that this epoch takes out of the view, word for word
     previous_summary: str
@@ -129,7 +131,7 @@ def _plan(
     kept = [u for u in shortened.units if item_ids(u)[0] not in gone and not isinstance(u, SummaryUnit)]
     head = [SummaryUnit(id="trial", text=ledger)] if ledger else []
     after = replace(shortened, units=(*head, *kept))
-    kept_text = repr(kept)
+    touched = {item_id for item_id, _ in seen.replacements} | {one.item_id for one in replacements} | gone
     span_facts = [fact for fact in sources.facts if fact.call_id in gone_calls]
     newly = _calls_of(log, gone)
     hard = hard_entities(sources.users, span_facts, given.live_ids)
@@ -142,7 +144,8 @@ def _plan(
         hidden_units=len(hidden),
         hidden_keys=tuple(f.key for f in span_facts if f.call_id in newly and f.kind in _SEEKING),
         hard=hard,
-        hard_in_text=missing(hard, kept_text),
+        lost=absent(hard, after.units),
+        kept=kept_whole(sources.users, changed_paths(sources.facts), shortened.units, after.units, touched),
         span=_span_text(hidden, given.facts),
         history=history_text(log, gone, replacements),
         previous_summary=_summary_of(seen.summary.text) if seen.summary else "",
@@ -188,7 +191,7 @@ def finish_epoch(plan: EpochPlan, item_id: str, summary: str | None) -> tuple[Co
         problem = _problem_of(summary, plan)
         if not problem:
             text = plan.ledger + SUMMARY_TITLE + summary.strip()
-            lost = missing(plan.hard_in_text, text)
+            lost = missing(plan.lost, text)
             problem = f"{len(lost)} identifiers were lost" if lost else ""
         if problem:
             text = plan.ledger
@@ -200,10 +203,10 @@ def _problem_of(summary: str, plan: EpochPlan) -> str:
     """Why a summary cannot be used: empty, a refusal, or more than twice its room."""
     stripped = summary.strip()
     if len(stripped) < 20:
-        return "it is empty"
+        return "empty"
     if text_tokens(stripped) > 2 * plan.summary_tokens:
-        return "it is too long"
+        return "too long"
     start = stripped[:80].lower()
     if start.startswith(("i can't", "i cannot", "i'm sorry", "i am sorry", "sorry,")):
-        return "it is a refusal"
+        return "a refusal"
     return ""

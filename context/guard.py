@@ -33,7 +33,7 @@ class Guard:
         """Whether an automatic epoch may run for a view of `tokens`."""
         if self.off_at_tokens is None:
             return True
-        return tokens - self.off_at_tokens >= REOPEN_GROWTH_SHARE * input_budget
+        return tokens - self.off_at_tokens >= reopening_growth(input_budget)
 
     def after_epoch(
         self, before: int, after: int, soft: int, input_budget: int, keys: Iterable[str]
@@ -86,6 +86,11 @@ class Guard:
         if ok:
             return replace(self, summary_failures=0)
         return replace(self, summary_failures=self.summary_failures + 1, summary_failed_at=now)
+
+
+def reopening_growth(input_budget: int) -> int:
+    """Tokens by which a view has to grow until automatic compaction that was switched off is tried again."""
+    return round(REOPEN_GROWTH_SHARE * input_budget)
 
 
 def _short_hash(key: str) -> str:

@@ -177,6 +177,17 @@ class CompactionItem:
 
 
 @frozen
+class KeptWhole:
+    """What is in the view word for word, or named in it, after an epoch: counts for people."""
+
+    messages: int = 0  # of the person, steers too, answers to questions not
+    steers: int = 0
+    plan: bool = False
+    files: int = 0  # changed paths that the view names
+    steps: int = 0  # the newest, in which nothing is hidden or shortened
+
+
+@frozen
 class RollbackItem:
     """Conversation rollback: hides the items from one point on; a redo names the one it undoes."""
 

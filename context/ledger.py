@@ -24,6 +24,7 @@ NAMES_SHARE = 2.0  # what bare names of changed paths may take beyond that befor
 CHECKS_SHARE = 0.2
 DENIALS_SHARE = 0.1
 RETAINED_SHARE = 0.4
+GONE_AGAIN = "gone again"  # what became of a path that was made and deleted
 
 
 @frozen
@@ -115,6 +116,11 @@ def _directives(sources: Sources, limit_bytes: int) -> list[str]:
     return lines + _newest(list(dict.fromkeys(denials)), round(limit_bytes * DENIALS_SHARE))
 
 
+def quotes(ledger: str, text: str) -> bool:
+    """Whether a ledger holds a message of the person word for word."""
+    return f"- {_quoted(text.strip())}\n" in ledger
+
+
 def _quoted(text: str) -> str:
     return '"' + text.replace("\n", "\n  ") + '"'
 
@@ -126,18 +132,26 @@ def _cut_middle(text: str, room_bytes: int) -> str:
     return f"{text[:half]} […{len(text) - 2 * half} characters…] {text[-half:]}"
 
 
-def _changes(facts: Iterable[CallFact], limit_bytes: int) -> list[str]:
+def changed_paths(facts: Iterable[CallFact]) -> dict[str, str]:
+    """What became of each changed path, `GONE_AGAIN` or a kind of change, in order of the first change."""
+    kinds: dict[str, str] = {}
+    for fact in facts:
+        for change in fact.changes:
+            kinds[change.path] = _joined(kinds.get(change.path, ""), change.kind)
+    return kinds
+
+
+def _changes(facts: Sequence[CallFact], limit_bytes: int) -> list[str]:
     """One line a path: what became of it, by which calls, its content now, the way back. Where there
     is no room for that, names alone, and for the newest ones the whole line."""
     first: dict[str, CallFact] = {}
     calls: dict[str, list[str]] = {}
-    kinds: dict[str, str] = {}
+    kinds = changed_paths(facts)
     hashes: dict[str, str] = {}
     for fact in facts:
         for change in fact.changes:
             first.setdefault(change.path, fact)
             calls.setdefault(change.path, []).append(fact.call_id)
-            kinds[change.path] = _joined(kinds.get(change.path, ""), change.kind)
             hashes[change.path] = change.sha256
     if len(kinds) > PATHS_BEFORE_GROUPING:
         return _grouped(kinds, limit_bytes)
@@ -168,7 +182,7 @@ def _by_kind(kinds: Mapping[str, str]) -> list[str]:
 def _joined(before: str, now: str) -> str:
     """What a path's changes amount to over the session."""
     if before == "A":
-        return "gone again" if now == "D" else "A"
+        return GONE_AGAIN if now == "D" else "A"
     return now if not before or now == "D" else "M"
 
 

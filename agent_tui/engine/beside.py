@@ -11,6 +11,7 @@ from agent_tui.engine.events import SideRequestEnded, StatusChanged
 from agent_tui.engine.framing import budget_of
 from agent_tui.engine.ports import Model
 from agent_tui.engine.scope import Scope
+from agent_tui.frozen import frozen
 from agent_tui.models.base import Completed, Failed, ModelRequest, TextDelta, cost_usd
 from context.estimate import text_tokens
 from context.items import CallPart, TextPart, Usage
@@ -19,10 +20,18 @@ from context.view import UserUnit
 UNSENT = Usage()
 
 
+@frozen
+class Aside:
+    """What came of a request: a text, or why there is none."""
+
+    text: str | None
+    problem: str = ""
+
+
 async def ask_beside(
     scope: Scope, role: Literal["summary", "title"], model: Model, request: ModelRequest, *, timeout_s: float
-) -> str | None:
-    """The text of one answer; None for none, which is stored with its reason. Raises RecordsError."""
+) -> Aside:
+    """One answer; where there is none, that is stored with its reason. Raises RecordsError."""
     question = _Question(model, request)
 
     def ended(usage: Usage, error: str, *, interrupted: bool = False) -> SideRequestEnded:
@@ -46,7 +55,8 @@ async def ask_beside(
         raise
     await scope.session.commit(ended(usage, error))
     scope.session.show(StatusChanged(cost_usd=scope.session.fold.spent.cost_usd))
-    return text
+    problem = f"failed: {error}" if dear is None else "not asked for: it could pass a limit"
+    return Aside(text=text, problem=problem if text is None else "")
 
 
 class _Question:

@@ -6,7 +6,7 @@ view stands.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,10 +22,11 @@ from agent_tui.engine.fold import step_number
 from agent_tui.engine.framing import window_of, window_setting
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Part
+from agent_tui.engine.stop import StoppedError
 from agent_tui.models.base import ModelError, ModelRequest
 from context.budget import OVERFLOW_TARGET_SHARE, Window
-from context.guard import MAX_EPOCHS_A_REQUEST, Guard
-from context.items import CompactionItem, Item, ResponseItem
+from context.guard import BREAKER_FAILURES, MAX_EPOCHS_A_REQUEST, Guard, reopening_growth
+from context.items import CompactionItem, Item, ResponseItem, UserItem
 from context.units import units_of, visibility_of
 from context.view import UserUnit, View
 
@@ -183,36 +184,31 @@ class Compactor:
     ) -> bool:
         """One epoch (see `EpochInput`); False when it would change nothing. Raises StoppedError and
         RecordsError."""
-        from context.epoch import EpochInput, finish_epoch
+        from context.entities import missing
+        from context.epoch import finish_epoch
         from context.estimate import text_tokens
-        from context.history import history_pointer
 
         self._epochs += 1
         fold = self._session.fold
         record = self._session.item_id("k")
-        given = EpochInput(
-            facts=fold.facts,
-            window=window,
-            guard=self._guard,
-            live=self._live_lines(),
-            live_ids=tuple(fold.terminals),
-            history=history_pointer(record, self._records()),
-            focus=focus,
-            target_tokens=target_tokens,
-            floor=floor,
-        )
-        plan = self._plan(given)
+        plan = self._plan(self._input(record, window, focus, target_tokens, floor=floor))
         if plan.changes_nothing:
             return False
         self._session.show(CompactionStarted(cause=cause))
         began, spent = self._session.clock.now(), fold.costs.session.cost_usd
-        summary, guard = await self._summary(plan, focus)
-        item, problem = finish_epoch(plan, record, summary)
-        if problem:
+        try:
+            summary, problem, guard = await self._summary(plan, focus)
+        except StoppedError:
+            await self._tell_stopped(cause, plan.tokens_before)
+            raise
+        item, refused = finish_epoch(plan, record, summary)
+        if refused:
             guard = self._guard.after_summary(ok=False, now=self._session.clock.now())
-            problem, summary = f"the model's summary was not used: {problem}", None
+            problem, summary = f"refused: {refused}", None
         lost = self._keep_history(item.id, plan)
         now, after = self._session.clock.now(), fold.costs.session.cost_usd
+        hidden, names_lost = frozenset(plan.hidden), len(missing(plan.lost, item.text))
+        spans = _spans(fold.log, hidden)
         ended = CompactionEnded(
             item_id=record,
             cause=cause,
@@ -220,16 +216,54 @@ class Compactor:
             tokens_after=plan.tokens_after,
             hidden_units=plan.hidden_units,
             shortened_results=sum(r.result_text is not None for r in item.replacements),
-            detail="\n".join(filter(None, (problem, lost))),
+            detail=lost,
             target_tokens=window.target if target_tokens is None else target_tokens,
-            steps=_steps(fold.log, plan.hidden),
-            names=len(plan.hard),
+            steps=(spans[0][0], spans[-1][1]) if spans else (),
+            names=len(plan.hard) - names_lost,
+            names_lost=names_lost,
+            kept=replace(plan.kept, plan=fold.plan is not None and bool(fold.plan.steps)),
+            spans=spans,
+            messages=tuple(one.id for one in fold.log if isinstance(one, UserItem) and one.id in hidden),
+            no_summary=problem,
             summary_tokens=text_tokens(summary or ""),
             seconds=now - began,
             cost_usd=None if after is None or spent is None else after - spent,
         )
         await self._store(item, plan, window, guard, ended)
         return True
+
+    def _input(
+        self, record: str, window: Window, focus: str, target_tokens: int | None, *, floor: bool
+    ) -> "EpochInput":
+        from context.epoch import EpochInput
+        from context.history import history_pointer
+
+        return EpochInput(
+            facts=self._session.fold.facts,
+            window=window,
+            guard=self._guard,
+            live=self._live_lines(),
+            live_ids=tuple(self._session.fold.terminals),
+            history=history_pointer(record, self._records()),
+            focus=focus,
+            target_tokens=target_tokens,
+            floor=floor,
+        )
+
+    async def _tell_stopped(self, cause: str, tokens: int) -> None:
+        """The person stopped an epoch, which changed nothing; where the program leaves, nobody did."""
+        if not self._scope.stop.closing:
+            await self._session.settle(
+                CompactionEnded(
+                    item_id="",
+                    cause=cause,
+                    tokens_before=tokens,
+                    tokens_after=tokens,
+                    hidden_units=0,
+                    shortened_results=0,
+                    guard=self._guard,
+                )
+            )
 
     def _plan(self, given: "EpochInput") -> "EpochPlan":
         """The gentlest plan that fits: where that is still above the hard limit, the floor."""
@@ -250,12 +284,8 @@ class Compactor:
         project = await asyncio.to_thread(self._scope.ports.instructions)
         parts: list[Part] = [item, replace(ended, project=project, guard=judged)]
         if judged.off_at_tokens is not None and guard.off_at_tokens is None:
-            name, size = self._biggest()
-            grows = judged.off_at_tokens - plan.tokens_after
-            text = (
-                f"compaction frees too little here; it is off until the view grows by {grows:,} tokens; "
-                f"most of it is {name} with {size:,}"
-            )
+            grows = _short(reopening_growth(window.input))
+            text = f"compaction frees too little here; it is off until the view grows by {grows} tokens"
             parts.append(NoticeRaised(text=text, level="warning"))
         await self._session.commit(*parts)
         self._show_size()
@@ -300,12 +330,14 @@ class Compactor:
 
     # --- layer 3 ------------------------------------------------------------------------------
 
-    async def _summary(self, plan: "EpochPlan", focus: str) -> tuple[str | None, Guard]:
-        """A model's summary where one is configured and the breaker allows it; never required."""
+    async def _summary(self, plan: "EpochPlan", focus: str) -> tuple[str | None, str, Guard]:
+        """A model's summary, or why the one that is wanted is missing; never required."""
         guard, now = self._guard, self._session.clock.now()
         model = self._scope.ports.summariser
-        if model is None or not plan.span or not guard.summary_allowed(now):
-            return None, guard
+        if model is None or not plan.span:
+            return None, "", guard
+        if not guard.summary_allowed(now):
+            return None, f"not asked for: {BREAKER_FAILURES} failed in a row", guard
 
         from context.summary import summary_view
 
@@ -318,12 +350,23 @@ class Compactor:
         )
         timeout_s = self._scope.ports.summary_timeout_s
         answer = ask_beside(self._scope, "summary", model, request, timeout_s=timeout_s)
-        text = await self._scope.stop.guard(answer)
-        return text, guard.after_summary(ok=text is not None, now=now)
+        aside = await self._scope.stop.guard(answer)
+        return aside.text, aside.problem, guard.after_summary(ok=aside.text is not None, now=now)
 
 
-def _steps(log: Sequence[Item], hidden: Sequence[str]) -> tuple[int, ...]:
-    """First and last step of the responses that were hidden."""
-    gone = frozenset(hidden)
-    steps = [step_number(item.step_id) for item in log if isinstance(item, ResponseItem) and item.id in gone]
-    return (min(steps), max(steps)) if steps else ()
+def _spans(log: Sequence[Item], hidden: Collection[str]) -> tuple[tuple[int, int], ...]:
+    """First and last step of each run of hidden responses."""
+    spans: list[tuple[int, int]] = []
+    is_going_on = False
+    for item in log:
+        if isinstance(item, ResponseItem):
+            if item.id in hidden:
+                step = step_number(item.step_id)
+                spans.append((spans.pop()[0] if is_going_on else step, step))
+            is_going_on = item.id in hidden
+    return tuple(spans)
+
+
+def _short(tokens: int) -> str:
+    """`412`, `54k`."""
+    return str(tokens) if tokens < 1_000 else f"{round(tokens / 1_000)}k"

@@ -36,7 +36,7 @@ from agent_tui.engine.types import (
 from agent_tui.frozen import frozen
 from checkpoints.types import FileChange, Health, RollbackResult
 from context.guard import Guard
-from context.items import Image, Usage
+from context.items import Image, KeptWhole, Usage
 
 __all__ = [
     "TRANSIENT",
@@ -349,7 +349,7 @@ class CompactionStarted:
 
 @frozen
 class CompactionEnded:
-    """One epoch is done, or failed and left the old view (`item_id` empty)."""
+    """One epoch is done, or was stopped by the person and left the old view (`item_id` empty)."""
 
     item_id: str
     cause: str
@@ -367,6 +367,11 @@ class CompactionEnded:
     seconds: float = 0.0
     cost_usd: float | None = 0.0  # of the summary
     undone: str = ""  # item id of the epoch that this one takes back
+    names_lost: int = 0  # more of them, which the new view has no room for
+    kept: KeptWhole | None = None  # None: of an older session, where it was not counted
+    spans: tuple[tuple[int, int], ...] = ()  # `steps` in runs: first and last of each
+    messages: tuple[str, ...] = ()  # item ids of the person's messages that were hidden
+    no_summary: str = ""  # why the one that was wanted is missing, such as "refused: empty"
 
 
 @frozen

@@ -228,7 +228,7 @@ class EngineRuntime:
     async def _close(self, why: str) -> None:
         """Within a few seconds: stop what runs, end what it started, say goodbye."""
         if self._work is not None:
-            self._stop.interrupt(why)
+            self._stop.interrupt(why, closing=True)
             _, pending = await asyncio.wait({self._work}, timeout=SHUTDOWN_S)
             if pending:
                 self._stop.interrupt(why, force=True)
@@ -319,16 +319,16 @@ class EngineRuntime:
         def work(compactor: Compactor) -> Awaitable[str]:
             return compactor.undo() if body.undo else compactor.manual(body.focus)
 
-        await self._compacting(work, cause, "compaction")
+        await self._compacting(work, cause, "")
 
-    async def _compacting(self, work: Callable[[Compactor], Awaitable[str]], cause: str, what: str) -> None:
+    async def _compacting(self, work: Callable[[Compactor], Awaitable[str]], cause: str, kept: str) -> None:
         self._stop = Stop()
         scope = self._scope()
         self._session.show(StatusChanged(activity="compacting"))
         try:
             refusal = await work(Compactor(scope, lambda: view_of(scope)))
         except StoppedError:
-            refusal = f"{what} stopped by you; the view is as before"
+            refusal = kept  # a stop leaves that as it is, besides the view
         except RecordsError as error:
             refusal = str(error)
         if refusal:
@@ -439,7 +439,7 @@ class EngineRuntime:
             is_newest = self._ports.model is before
             return await self._change(body, cause) if is_newest else "another model was chosen meanwhile"
 
-        await self._compacting(work, cause, "the change of the model")
+        await self._compacting(work, cause, "the model is as before")
 
     async def _submit(self, body: Submit, cause: str) -> str:
         refusal = inbox.refusal(self._session, body.text, body.images)

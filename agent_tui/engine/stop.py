@@ -21,14 +21,18 @@ class Stop:
         self.now = asyncio.Event()  # interrupt: nothing starts from here on
         self.force = asyncio.Event()  # kill what still runs
         self.cancelling = False  # the task is given up with it
+        self.closing = False  # the program leaves: nobody told this work to stop
         self.pausing = False  # stop at the next boundary
         self.skipping = asyncio.Event()  # steer now: running calls are told to stop, the rest skipped
         self.why = ""
 
-    def interrupt(self, why: str, *, force: bool = False, cancel: bool = False) -> None:
+    def interrupt(
+        self, why: str, *, force: bool = False, cancel: bool = False, closing: bool = False
+    ) -> None:
         """Stop now; a second time with force."""
         self.why = self.why or why
         self.cancelling = self.cancelling or cancel
+        self.closing = self.closing or closing
         self.now.set()
         if force:
             self.force.set()

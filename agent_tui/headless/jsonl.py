@@ -341,6 +341,7 @@ def _runtime_item(
                 "uncovered": [lost.path for lost in taken.uncovered],
             }
         case CompactionEnded():
+            no_summary = f"the model's summary was {body.no_summary}" if body.no_summary else ""
             return {
                 "id": body.item_id or f"compaction{seq}",
                 "type": "compaction",
@@ -349,8 +350,8 @@ def _runtime_item(
                 "tokens_after": body.tokens_after,
                 "hidden_units": body.hidden_units,
                 "shortened_results": body.shortened_results,
-                "detail": body.detail,
-                "status": "completed" if body.item_id else "failed",
+                "detail": "\n".join(filter(None, (no_summary, body.detail))),
+                "status": "completed" if body.item_id else "interrupted",
             }
         case RolledBack():
             return {

@@ -89,7 +89,7 @@ class Progress:
             case LostResultAsked() as body:
                 return f"! the result of `{one_line(body.shown)}` was lost: {one_line(body.facts)}"
             case CompactionEnded() as body:
-                return f"  compacted: {body.tokens_before:,} → {body.tokens_after:,} tokens"
+                return _compacted(body)
             case RolledBack() as body:
                 return f"  rolled back to {body.checkpoint_id}"
             case InputReturned() as body:
@@ -140,3 +140,11 @@ def _ended(body: TurnEnded) -> str:
         facts.append(one_line(f"{body.last_check} {body.check_result}"))
     error = f": {one_line(body.error)}" if body.error and body.exit_code else ""
     return f"agent-tui: {facts[0]}{error} · {' · '.join(facts[1:])}"
+
+
+def _compacted(body: CompactionEnded) -> str:
+    if not body.item_id:
+        return "  compaction stopped by you · the view is as before"
+    words = "compacted without a summary" if body.no_summary else "compacted"
+    why = f" (summary {one_line(body.no_summary)})" if body.no_summary else ""
+    return f"  {words}: {body.tokens_before:,} → {body.tokens_after:,} tokens{why}"

@@ -24,6 +24,7 @@ from agent_tui.engine.events import (
 )
 from agent_tui.engine.types import EndReason, InputKind
 from agent_tui.plain.calls import Calls
+from agent_tui.plain.compaction import compacted
 from agent_tui.plain.words import changes_text, count, money, sandbox_words, seconds, undo_words
 from agent_tui.safe_text import one_line, visible
 from checkpoints.types import Author
@@ -113,15 +114,6 @@ def _turn_ended(body: TurnEnded) -> list[str]:
     return ["", text, *([f"Error: {one_line(body.error)}"] if body.error else [])]
 
 
-def _compacted(body: CompactionEnded) -> str:
-    sizes = f"about {body.tokens_before:,} tokens before, {body.tokens_after:,} after."
-    if body.undone:
-        return f"Compaction undone: {sizes}"
-    if not body.item_id:
-        return f"Compaction: the view stays as it was. {one_line(body.detail)}"
-    return f"Compacted: {count(body.hidden_units, 'unit')} hidden, {sizes}"
-
-
 def _simple(body: Body) -> list[str]:
     match body:
         case InputAccepted(kind=InputKind.QUEUE):
@@ -131,7 +123,7 @@ def _simple(body: Body) -> list[str]:
         case CompactionStarted():
             return ["Compacting: Ctrl+C keeps the view as it is."]
         case CompactionEnded():
-            return [_compacted(body)]
+            return compacted(body)
         case RolledBack():
             return [_rolled_back(body)]
         case PlanChanged():

@@ -90,16 +90,3 @@ def _restored(blocks: Sequence[Block], record: RolledBack) -> list[Block]:
                 before[len(before) - len(brought.hidden) :] = [brought]
             return [*before, *block.hidden, *blocks[at + 1 :]]
     return list(blocks)
-
-
-def whole(blocks: Sequence[Block]) -> list[Block]:
-    """Every block, also the hidden ones, each hidden part behind a line that says so."""
-    result: list[Block] = []
-    for block in blocks:
-        if isinstance(block, Muted) and block.hidden:
-            items = words.count(len(block.hidden), "item")
-            result.append(Muted(text=f"{items} hidden by rollback (shown here)"))
-            result += whole(block.hidden)
-        else:
-            result.append(block)
-    return result

@@ -60,6 +60,8 @@ class Feed:
 
     def add(self, block: blocks.Block) -> None:
         """A new block at the end."""
+        if isinstance(block, blocks.Reasoning | blocks.Answer | blocks.Card):
+            block.step = self._steps
         self.added.append(block)
         self._newest = block
 
@@ -169,7 +171,9 @@ class Feed:
         self._close_text()
         self.state.last_rollback = None
         self._said_after.setdefault(self._steps, self._newest)
-        self.add(blocks.UserMessage(text=pending.text, right=right, images=pending.images, at=self._at))
+        message = blocks.UserMessage(text=pending.text, right=right, images=pending.images, at=self._at)
+        message.item_id = body.item_id
+        self.add(message)
 
     def _returned(self, body: events.InputReturned) -> None:
         pending = self._taken(body.input_id)
@@ -390,19 +394,7 @@ class Feed:
 
     def _compacted(self, body: events.CompactionEnded) -> None:
         self.state.activity = ""
-        self.add(
-            blocks.Compaction(
-                before=body.tokens_before,
-                after=body.tokens_after,
-                hidden_units=body.hidden_units,
-                shortened=body.shortened_results,
-                detail=body.detail,
-                failed=not body.item_id,
-                undone=bool(body.undone),
-                target=body.target_tokens, steps=body.steps, names=body.names, summary=body.summary_tokens,
-                seconds=body.seconds, cost_usd=body.cost_usd,
-            )
-        )  # fmt: skip
+        self.add(blocks.Compaction(ended=body, at=self._at))
 
     def _rolled_back(self, body: events.RolledBack) -> None:
         record = cutting.record_of(

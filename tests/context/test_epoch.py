@@ -108,9 +108,9 @@ def test_floor_mode_keeps_the_newest_message_and_one_complete_unit() -> None:
 @pytest.mark.parametrize(
     ("summary", "problem"),
     [
-        ("", "it is empty"),
-        ("I'm sorry, but I cannot summarise this conversation.", "it is a refusal"),
-        ("word " * 20_000, "it is too long"),
+        ("", "empty"),
+        ("I'm sorry, but I cannot summarise this conversation.", "a refusal"),
+        ("word " * 20_000, "too long"),
     ],
 )
 def test_a_bad_summary_is_rejected_and_the_ledger_stays(summary: str, problem: str) -> None:

@@ -347,7 +347,7 @@ def test_the_task_and_the_present_rules_outlive_a_compaction(
     ran = execute(program, model_server, "--last", "no, do TASK-B instead")
     assert ran.end["reason"] == "completed", ran.err
     assert len(epochs(ran)) >= 1
-    assert all("is empty" in epoch["detail"] for epoch in epochs(ran)), "a summary of `ok` is not used"
+    assert all("refused: empty" in epoch["detail"] for epoch in epochs(ran)), "a summary of `ok` is not used"
     last = model_server.requests[-1].body.decode()
     assert SEEN in last
     assert "RULE-9000" in last and "RULE-7341" not in last

@@ -3,7 +3,7 @@
 import base64
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agent_tui.engine import commands
@@ -24,7 +24,7 @@ from checkpoints.types import (
     RollbackResult,
 )
 from context.codec import encode
-from context.items import Image, Usage
+from context.items import Image, KeptWhole, Usage
 from sandbox.policy import Mode
 from tests.tui import scenes
 from tests.tui.fake_engine import Play
@@ -174,15 +174,16 @@ def reports() -> list[e.Body]:
         summary_tokens=1_900,
         seconds=4.1,
         cost_usd=0.03,
+        kept=KeptWhole(messages=6, steers=2, plan=True, files=17, steps=9),
     )
-    failed = e.CompactionEnded(
+    without = replace(compacted, summary_tokens=0, no_summary="refused: empty")
+    stopped = e.CompactionEnded(
         item_id="",
         cause="you",
         tokens_before=214_000,
         tokens_after=214_000,
         hidden_units=0,
         shortened_results=0,
-        detail="summary refused: empty",
     )
     files = RollbackResult(
         target="7f3a/12",
@@ -197,13 +198,36 @@ def reports() -> list[e.Body]:
     redone = e.RolledBack(checkpoint_id="7f3a/19", mode="both", files=files, redo_of="7f3a/12")
     return [
         compacted,
-        failed,
+        without,
+        stopped,
         rolled,
         redone,
         e.NoticeRaised(text="Session 9c02 also works in this directory; its edits will show as external"),
         e.NoticeRaised(text="cost: $8.01 of $10.00 used", level="warning"),
         e.NoticeRaised(text="the session cannot be written: disk full", level="error"),
     ]
+
+
+def hidden_parts() -> list[e.Body]:
+    """Two compactions, between whose parts a message is still in the view, a third that was taken back."""
+
+    def epoch(name: str, *spans: tuple[int, int], messages: tuple[str, ...] = ()) -> e.CompactionEnded:
+        return e.CompactionEnded(
+            item_id=name, cause="you", tokens_before=214_000, tokens_after=96_000, hidden_units=4,
+            shortened_results=0, steps=(spans[0][0], spans[-1][1]), spans=spans, messages=messages,
+        )  # fmt: skip
+
+    def ran(number: int) -> list[e.Body]:
+        done = scenes.call(f"c{number}.1", "exec_command", f"make part{number}", number, exit_code=0)
+        return [*scenes.step(number), *scenes.response(number, calls=1), *done]
+
+    taken_back = replace(epoch("k9", (1, 1)), item_id="k10", undone="k9")
+    return [
+        *scenes.message("build the first part"), *scenes.turn(), *ran(1), *scenes.end(),
+        *scenes.message("now the rest", number=2, step=2), *scenes.turn(), *ran(2), *ran(3), *ran(4), *ran(5),
+        epoch("k1", (1, 1), (2, 2), messages=("u1",)),
+        *ran(6), epoch("k2", (3, 4)), *ran(7), epoch("k9", (5, 6)), taken_back,
+    ]  # fmt: skip
 
 
 def thought() -> list[e.Body]:
@@ -678,6 +702,7 @@ SCENES: dict[str, Scene] = {
     "help-commands": Scene(keys=("f1", "2")),
     "help-glyphs": Scene(keys=("f1", "3")),
     "transcript-pager": Scene(play=scenes.finished, keys=("f2",)),
+    "transcript-pager-hidden": Scene(play=hidden_parts, keys=("f2", "g")),
     "terminals": Scene(keys=("f3",)),
     "terminal-output": Scene(keys=("f3", "o"), data={Q.OUTPUT: "> vite\n\n  VITE ready in 412 ms\n"}),
     "terminals-none": Scene(keys=("f3",), data=NOTHING),

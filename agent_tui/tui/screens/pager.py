@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_tui.engine.commands import Subject
-from agent_tui.tui import cutting, words
+from agent_tui.tui import hidden, words
 from agent_tui.tui.link import RefusedError
 from agent_tui.tui.screens.view import View
 from agent_tui.tui.transcript import blocks, render
@@ -28,7 +28,7 @@ class PagerView(View):
 
     def __init__(self, agent: "AgentApp", *, find: bool = False) -> None:
         super().__init__(agent)
-        self._blocks = cutting.whole(agent.transcript.blocks)
+        self._blocks = hidden.whole(agent.transcript.blocks)
         self._first = max(len(self._blocks) - NEAR, 0)
         self._starts: list[int] = []  # first line of each block
         self._unfolded: set[int] = set()
@@ -44,13 +44,14 @@ class PagerView(View):
     def title_words(self) -> tuple[str, str]:
         last = self.body.last_top
         share = 100 if not last else round(100 * self.body.top / last)
-        return f"transcript · {self.agent.session.session_id} · {len(self._blocks)} blocks", f"{share}%"
+        count = sum(not isinstance(block, blocks.Mark) for block in self._blocks)
+        return f"transcript · {self.agent.session.session_id} · {count} blocks", f"{share}%"
 
     def content(self, look: Look) -> Sequence[Line]:
         rows: list[Line] = []
         self._starts = []
-        for index, block in enumerate(self._blocks[self._first :]):
-            if rows and not block.tight:
+        for index, block in enumerate(shown := self._blocks[self._first :]):
+            if rows and _is_apart(shown[index - 1], block):
                 rows.append(BLANK)
             self._starts.append(len(rows))
             rows += self._whole(block, look) if index in self._unfolded else render.render(block, look)
@@ -154,3 +155,10 @@ class PagerView(View):
         text = text or "\n".join(plain(row) for row in self._whole(block, self.look))
         self.agent.copy_to_clipboard(text)
         self.say(f"copied {words.count(text.count(chr(10)) + 1, 'line')}")
+
+
+def _is_apart(above: blocks.Block, block: blocks.Block) -> bool:
+    """Whether a blank line stands between two blocks: a hidden part and its marks stand together."""
+    if isinstance(above, blocks.Mark):
+        return above.ends
+    return not (block.tight or (isinstance(block, blocks.Mark) and block.ends))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agent_tui.engine.events import CompactionEnded
 from agent_tui.engine.types import PlanStep
 from checkpoints.types import FileChange
 from context.items import Image
@@ -26,6 +27,7 @@ class Block:
     expanded: bool = False
     live: bool = False  # changes soon again, so its lines are not worth keeping
     at: float = 0.0  # UTC seconds
+    step: int = 0  # of the session, that it is a part of; 0: of none
 
     def touch(self) -> None:
         """Note a change."""
@@ -48,6 +50,7 @@ class UserMessage(Block):
     text: str
     right: str = ""
     images: tuple[Image, ...] = ()
+    item_id: str = ""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -154,19 +157,7 @@ class Plan(Block):
 class Compaction(Block):
     """Report of one compaction."""
 
-    before: int
-    after: int
-    hidden_units: int
-    shortened: int
-    detail: str = ""
-    failed: bool = False
-    undone: bool = False
-    target: int = 0
-    steps: tuple[int, ...] = ()
-    names: int = 0
-    summary: int = 0  # tokens of it
-    seconds: float = 0.0
-    cost_usd: float | None = None
+    ended: CompactionEnded
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -217,3 +208,11 @@ class Muted(Block):
     text: str
     hidden: list[Block] = field(default_factory=list)
     in_place_of: "Muted | None" = None  # the line of a rollback that was taken back by this one
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Mark(Block):
+    """In the pager: where a part that is hidden from the model begins, or `ends`."""
+
+    text: str
+    ends: bool = False

@@ -6,7 +6,7 @@ from typing import Any
 
 from agent_tui.tui import words
 from agent_tui.tui.glyphs import own_words
-from agent_tui.tui.transcript import blocks, card
+from agent_tui.tui.transcript import blocks, card, compaction
 from agent_tui.tui.transcript import changes as changed
 from agent_tui.tui.transcript.lines import BLANK, Line, Span, line, untrusted, width_of, wrap
 from agent_tui.tui.transcript.look import Look
@@ -120,51 +120,6 @@ def _plan(block: blocks.Plan, look: Look) -> list[Line]:
             wrapped[0] = (*wrapped[0], Span(" " * gap), Span("now", "accent"))
         rows += wrapped
     return rows
-
-
-def _compaction(block: blocks.Compaction, look: Look) -> list[Line]:
-    separator = own_words(" · ", look.glyphs)
-    if block.failed:
-        text = f"compaction failed{separator}the view is as before"
-        return wrap(
-            [Span(text), *untrusted(f": {block.detail}" if block.detail else "")],
-            look.width,
-            first=(Span(look.glyphs.notice + " ", "attention"),),
-            rest=_INDENT,
-        )
-    arrow = "->" if look.glyphs.ascii else "→"
-    word = "compaction undone" if block.undone else "compacted"
-    head = f"{word}{separator}view {words.tokens(block.before)} {arrow} {words.tokens(block.after)} tokens"
-    head += f" (target {words.tokens(block.target)})" if block.target else ""
-    head += f"{separator}{words.duration(block.seconds)}" if block.seconds else ""
-    head += f"{separator}{words.money(block.cost_usd)}" if block.cost_usd else ""
-    rows = wrap([Span(head)], look.width, first=(Span(look.glyphs.compacted + " ", "accent"),), rest=_INDENT)
-    if block.undone:
-        return rows
-    hidden = words.count(block.hidden_units, "exchange")
-    if block.steps:
-        first, last = block.steps
-        dash = "-" if look.glyphs.ascii else "–"
-        hidden += f", step {first}" if first == last else f", steps {first}{dash}{last}"
-    rows += _labelled("hidden", f"{hidden}; nothing is deleted, Ctrl+T shows all", look)
-    if block.shortened:
-        rows += _labelled(
-            "shortened", f"{words.count(block.shortened, 'result')} that newer ones replace", look
-        )
-    if block.names:
-        rows += _labelled(
-            "kept names", f"{block.names:,} of {block.names:,} paths, ids and numbers that matter", look
-        )
-    if block.summary:
-        rows += _labelled("summary", f"by the model, {words.tokens(block.summary)} tokens", look)
-    for text in block.detail.splitlines():
-        label, found, rest = text.partition(": ")
-        rows += _labelled(label, rest, look) if found and len(label) <= 10 else _labelled("", text, look)
-    return rows
-
-
-def _labelled(label: str, text: str, look: Look) -> list[Line]:
-    return wrap(untrusted(text), look.width, first=(Span(f"  {label:<10} ", "muted"),), rest=line(" " * 13))
 
 
 def _rolled_back(block: blocks.RolledBack, look: Look) -> list[Line]:
@@ -288,6 +243,11 @@ def _muted(block: blocks.Muted, look: Look) -> list[Line]:
     )
 
 
+def _mark(block: blocks.Mark, look: Look) -> list[Line]:
+    edge, text = look.glyphs.hidden, own_words(block.text, look.glyphs)
+    return wrap([Span(f"{edge} {text} {edge}", "muted")], look.width, first=_INDENT, rest=_INDENT)
+
+
 _RENDERERS: dict[type[blocks.Block], Callable[[Any, Look], list[Line]]] = {
     blocks.Welcome: _welcome,
     blocks.UserMessage: _user,
@@ -295,9 +255,10 @@ _RENDERERS: dict[type[blocks.Block], Callable[[Any, Look], list[Line]]] = {
     blocks.Answer: _answer,
     blocks.Card: card.render,
     blocks.Plan: _plan,
-    blocks.Compaction: _compaction,
+    blocks.Compaction: compaction.render,
     blocks.RolledBack: _rolled_back,
     blocks.TurnEnd: _turn_end,
     blocks.Notice: _notice,
     blocks.Muted: _muted,
+    blocks.Mark: _mark,
 }
