@@ -37,6 +37,7 @@ MAX_CAUSES = 10  # of an error, which may be its own cause
 MAX_REFUSAL_BYTES = 256 * 1024  # what is read of the body of an error
 REFUSAL_S = 5.0  # for that, however slowly it comes
 NO_KEY = "none"  # the SDKs insist on a key; servers on loopback do not look at it
+_HEADERS = "http11.receive_response_headers"  # a span in the trace of the library below the SDKs
 _IMPORTING = threading.Lock()
 # Half of openai's import is types that no request of ours uses; anthropic uses most of its own at once.
 _DEFERRED: Mapping[str, str] = {"openai": "openai.types"}
@@ -140,6 +141,7 @@ class Transport:
         self._made: Future[Any] | None = None  # the client
         self._key = ""
         self._secrets = header_secrets(endpoint.headers)  # never repeated in an error
+        self._keeps_connections = True
 
     def prepare(self) -> None:
         """Make the client ahead of the first request, in a thread; what fails is told by the request.
@@ -242,7 +244,7 @@ class Transport:
         options: dict[str, Any] = {"api_key": self._key or NO_KEY, "max_retries": 0}
         if endpoint.base_url:
             options["base_url"] = endpoint.base_url
-        hooks = {"response": [self._refuse]}
+        hooks: dict[str, list[Callable[..., Any]]] = {"request": [self._watch], "response": [self._refuse]}
         if endpoint.is_loopback and endpoint.base_url.startswith("http://"):
             import httpx2
 
@@ -270,6 +272,29 @@ class Transport:
                 f"`{self._endpoint.base_url}` redirects to `{target}`; configure that address", self._secrets
             )
             raise TransportError(
+    async def _watch(self, request: Any) -> None:
+        """Raise TransportError for a response that was there before its request: what a server sends behind
+        an answer is read with it, and would be taken for the next one. From then on each connection takes one
+        request.
+
+        The libraries below tell when they begin and end to take a response, and not what they hold already.
+        What has to be read is not there before the event loop has turned.
+        """
+        if not self._keeps_connections:
+            request.headers["Connection"] = "close"
+        has_turned = asyncio.Event()
+
+        async def trace(name: str, _info: Mapping[str, Any]) -> None:
+            if name == f"{_HEADERS}.started":
+                asyncio.get_running_loop().call_soon(has_turned.set)
+            elif name in (f"{_HEADERS}.complete", f"{_HEADERS}.failed") and not has_turned.is_set():
+                self._keeps_connections = False
+                if name == f"{_HEADERS}.complete":
+                    message = f"{self._where} sent more than its answer; the connection was closed"
+                    raise TransportError(ModelError(kind=ErrorKind.CONNECTION, message=message))
+
+        request.extensions["trace"] = trace
+
                 ModelError(kind=ErrorKind.BAD_REQUEST, message=message, http_status=response.status_code)
             )
         body = bytearray()
