@@ -207,6 +207,14 @@ class FakeToolbox:
     async def preview(self, tool: str, arguments: Arguments, policy: Policy) -> str:
         return "+" + str(arguments.get("path", ""))
 
+    async def texts(self, tool: str, arguments: Arguments, policy: Policy) -> Mapping[str, str | None] | str:
+        return {str(arguments["path"]): str(arguments.get("after", ""))} if tool == "write_file" else {}
+
+    async def rewritten(
+        self, tool: str, arguments: Arguments, texts: Mapping[str, str], policy: Policy
+    ) -> Arguments | str:
+        return {**arguments, "after": next(iter(texts.values()))}
+
     async def refusal(self, tool: str, arguments: Arguments, policy: Policy) -> str:
         return str(arguments.get("refused", ""))
 
@@ -445,26 +453,27 @@ class Engine:
     @property
     def ports(self) -> Ports:
         """Those of the session as they are now."""
-        return self.runtime._ports
+        return self.runtime._work.ports
 
     def use(self, **changes: Any) -> None:
         """Let the session work with other ports from here on."""
-        self.runtime._use(replace(self.ports, **changes))
+        self.runtime._work.use(replace(self.ports, **changes))
 
     def scope(self) -> Scope:
         """What a turn that begins now would work with."""
-        return self.runtime._scope()
+        return self.runtime._work.scope()
 
     async def idle(self) -> None:
         """Return when all commands are obeyed and nothing runs."""
-        while self.runtime._busy or not self.runtime._commands.empty():
-            work = self.runtime._work
-            await (asyncio.wait({work}) if work is not None and not work.done() else asyncio.sleep(0))
+        work = self.runtime._work
+        while work.is_busy or not self.runtime._commands.empty():
+            running = work.task
+            await (asyncio.wait({running}) if running and not running.done() else asyncio.sleep(0))
 
     async def crash(self) -> None:
         """Stop as a killed process does: nothing more is stored, nothing is closed properly."""
         doomed = [self._running, self._reading]
-        turn = self.runtime._work
+        turn = self.runtime._work.task
         doomed += [turn] if turn is not None else []
         for task in doomed:
             task.cancel()
