@@ -174,13 +174,15 @@ def _found(providers: Sequence[Provider], servers: Sequence[LocalServer]) -> lis
     for server in servers:
         address = server.base_url.partition("://")[2].partition("/")[0]
         where = "on this machine" if with_key else address
-        found += _models(known[server.provider], server.models, where, price="no price" if with_key else "")
+        for model in server.models[:MODELS_OF_EACH]:
+            price = "no price" if with_key else server.state_of(model)
+            found += _models(known[server.provider], [model], where, price=price)
     return found
 
 
 def _models(provider: Provider, names: Sequence[str], where: str, *, price: str = "") -> Iterator[FoundModel]:
-    """The first ones, with `price` for what costs nothing; settings of one that are wrong are told when it
-    is chosen."""
+    """The first ones, with what stands in place of a price; settings of one that are wrong are told when
+    it is chosen."""
     for name in names[:MODELS_OF_EACH]:
         with suppress(CatalogError):
             info, _ = find_model(provider, name)

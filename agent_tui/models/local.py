@@ -1,4 +1,4 @@
-"""Finds model servers that run on this machine, and asks a server which models it has.
+"""Finds model servers that run on this machine, and asks a server which models it has and has loaded.
 
 Plain HTTP from the standard library: it runs at first start, when no SDK is loaded yet.
 """
@@ -8,13 +8,14 @@ import http.client
 import json
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
 from agent_tui.frozen import frozen
 from agent_tui.models.catalog import readable_providers
+from agent_tui.models.route import is_loopback
 
 LOOK_S = 0.5  # loopback answers in a millisecond or not at all
 MAX_BYTES = 4 * 1024 * 1024
@@ -27,11 +28,19 @@ class ListingError(Exception):
 
 @frozen
 class LocalServer:
-    """A server that answered, and the models it names."""
+    """A server that answered, the models it names, and which of them are in memory: None where it does
+    not say."""
 
     provider: str
     base_url: str
     models: tuple[str, ...]
+    loaded: frozenset[str] | None = None
+
+    def state_of(self, model: str) -> str:
+        """`loaded`, `not loaded`, or nothing."""
+        if self.loaded is None:
+            return ""
+        return "loaded" if model in self.loaded else "not loaded"
 
 
 async def find_local_servers(providers: Mapping[str, Any] | None = None) -> tuple[LocalServer, ...]:
@@ -42,16 +51,59 @@ async def find_local_servers(providers: Mapping[str, Any] | None = None) -> tupl
     wanted = [
         (provider.name, provider.base_url) for provider in readable_providers(providers) if provider.local
     ]
-    tried = (asyncio.to_thread(_try_server, name, url) for name, url in wanted)
+    tried = (_try_server(name, url) for name, url in wanted)
     return tuple(server for server in await asyncio.gather(*tried) if server is not None)
 
 
-def _try_server(provider: str, base_url: str) -> LocalServer | None:
+async def _try_server(provider: str, base_url: str) -> LocalServer | None:
+    """Its list of models, and what says which are loaded, both at once."""
+    page, read = _LOADED.get(provider, ("", None))
+    root = base_url.rstrip("/").removesuffix("/v1")
+    says = read is not None and is_loopback(base_url)
+    body, state = await asyncio.gather(
+        asyncio.to_thread(_try_page, base_url, "/models"),
+        asyncio.to_thread(_try_page, root, page if says else ""),
+    )
     try:
-        models = list_models(base_url, timeout_s=LOOK_S)
+        names = names_in(body, base_url)
     except ListingError:
         return None
-    return LocalServer(provider=provider, base_url=base_url, models=models) if models else None
+    loaded = None
+    if read is not None and state:
+        with suppress(ValueError, RecursionError, LookupError, TypeError, AttributeError):  # another server
+            loaded = frozenset(names) & frozenset(read(json.loads(body), json.loads(state)))
+    return LocalServer(provider=provider, base_url=base_url, models=names, loaded=loaded) if names else None
+
+
+def _try_page(base_url: str, page: str) -> bytes:
+    try:
+        return _page(base_url, page, {}, LOOK_S) if page else b""
+    except ListingError:
+        return b""
+
+
+def _in_ollama(_: Any, running: Any) -> list[str]:
+    return [each["name"] for each in running["models"]]
+
+
+def _in_lmstudio(_: Any, listed: Any) -> list[str]:
+    return [each["id"] for each in listed["data"] if each["state"] == "loaded"]
+
+
+def _in_llamacpp(listed: Any, properties: Any) -> list[str]:
+    """One that serves a single model answers once that is loaded; a router says it of each model."""
+    if properties.get("role") == "router":
+        return [each["id"] for each in listed["data"] if each["status"]["value"] == "loaded"]
+    is_awake = properties["default_generation_settings"] and not properties.get("is_sleeping", False)
+    return [each["id"] for each in listed["data"]] if is_awake else []
+
+
+# Of a kind of server: the page that tells what is in memory, and the names in the list of models and in it.
+_LOADED: Mapping[str, tuple[str, Callable[[Any, Any], list[str]]]] = {
+    "ollama": ("/api/ps", _in_ollama),
+    "lmstudio": ("/api/v0/models", _in_lmstudio),
+    "llamacpp": ("/props", _in_llamacpp),
+}
 
 
 def list_models(
@@ -63,19 +115,25 @@ def list_models(
 ) -> tuple[str, ...]:
     """Names from `BASE/models`, as every dialect's vendors have it. Blocks, at most about twice `timeout_s`:
     that long for the connection, and that long for the answer. Raises ListingError."""
+    sent = dict(headers or {})
+    if api_key:
+        sent |= {"Authorization": f"Bearer {api_key}", "x-api-key": api_key}
+    return names_in(_page(base_url, "/models", sent, timeout_s), base_url)
+
+
+def _page(base_url: str, page: str, headers: Mapping[str, str], timeout_s: float) -> bytes:
+    """What a server answers to a GET; blocks and raises as `list_models` does."""
     try:
         url = urlsplit(base_url)
         make = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
         connection = make(url.hostname or "", url.port, timeout=timeout_s)
     except (http.client.InvalidURL, ValueError) as error:
         raise ListingError(f"`{base_url}` is no address: {error}") from error
-    sent = {"Accept": "application/json", **(headers or {})}
-    if api_key:
-        sent |= {"Authorization": f"Bearer {api_key}", "x-api-key": api_key}
     try:
         connection.connect()
         with _hung_up(connection.sock, timeout_s):
-            connection.request("GET", f"{url.path.rstrip('/')}/models", headers=sent)
+            sent = {"Accept": "application/json", **headers}
+            connection.request("GET", f"{url.path.rstrip('/')}{page}", headers=sent)
             answer = connection.getresponse()
             body = answer.read(MAX_BYTES)
     except (OSError, http.client.HTTPException) as error:
@@ -84,8 +142,8 @@ def list_models(
     finally:
         connection.close()
     if answer.status != 200:
-        raise ListingError(f"`{base_url}/models` answered {answer.status}")
-    return names_in(body, base_url)
+        raise ListingError(f"`{base_url}{page}` answered {answer.status}")
+    return body
 
 
 @contextmanager

@@ -26,6 +26,7 @@ class Offer:
     context_window: int | None = None  # tokens; None: nothing is known of the model
     price_input: float | None = None  # USD per million tokens
     price_output: float | None = None
+    state: str = ""  # `loaded` or `not loaded`, where a server on this machine says it
 
 
 class Offers:
@@ -84,9 +85,9 @@ class Offers:
         for server in self._servers:
             provider = find_provider(server.provider, self._providers)
             for model in server.models:
-                yield from self._offer(provider, model, _shown(server.base_url))
+                yield from self._offer(provider, model, _shown(server.base_url), server.state_of(model))
 
-    def _offer(self, provider: Provider, model: str, where: str) -> Iterator[Offer]:
+    def _offer(self, provider: Provider, model: str, where: str, state: str = "") -> Iterator[Offer]:
         try:
             info, _ = find_model(provider, model)
         except CatalogError:
@@ -97,6 +98,7 @@ class Offers:
             context_window=info.context_window if info.known else None,
             price_input=info.price_input,
             price_output=info.price_output,
+            state=state,
         )
 
 

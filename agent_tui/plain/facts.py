@@ -186,7 +186,7 @@ def _grant(found: Mapping[str, Any]) -> str:
 
 def offer(found: Mapping[str, Any]) -> str:
     """`PROVIDER/MODEL: 272,000 tokens, OPENAI_API_KEY`."""
-    facts = [one_line(str(found.get("where") or ""))]
+    facts = [one_line(str(found.get("where") or "")), one_line(str(found.get("state") or ""))]
     if found.get("context_window"):
         facts.insert(0, f"{found['context_window']:,} tokens")
     if found.get("price_input") is not None and found.get("price_output") is not None:

@@ -124,7 +124,7 @@ class FoundModel:
     name: str  # PROVIDER/MODEL
     where: str  # the variable that holds its key, or the address of a local server
     window: int | None = None  # tokens; None: nothing is known of the model
-    price: str = ""
+    price: str = ""  # or, of what has none, whether it is loaded
     is_local: bool = False  # of a server on this machine
 
 

@@ -114,6 +114,22 @@ def test_keys_and_servers_that_were_found_are_offered(tmp_path: Path) -> None:
         assert "sk-secret" not in terminal.seen
 
 
+def test_models_of_a_server_on_this_machine_say_whether_they_are_loaded(
+    tmp_path: Path, model_server: ModelServer
+) -> None:
+    model_server.script([], models=["big", "small"], pages={"/api/ps": {"models": [{"name": "small"}]}})
+    program = Program.at(tmp_path, TERM="dumb")
+    program.config(local_servers(ollama=model_server.base_url()))
+    with Terminal(program) as terminal:
+        terminal.expect("Found on this machine, no key needed:")
+        terminal.expect("q> ")
+    rows = [line.split() for line in terminal.seen.splitlines() if "ollama/" in line]
+    assert [row[1:2] + row[3:] for row in rows] == [
+        ["ollama/big", "not", "loaded"],
+        ["ollama/small", "loaded"],
+    ]
+
+
 def test_a_model_can_be_named_and_the_demo_runs_on_a_copy(tmp_path: Path) -> None:
     program = fresh(tmp_path, TERM="dumb")
     with Terminal(program) as terminal:

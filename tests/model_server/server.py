@@ -32,8 +32,8 @@ class Stage:
     """One test's script and what became of it.
 
     Options: `window` (tokens, requests above it are a breach), `must_contain` (texts that must be in
-    every request), `models` (list for `/models`), `key` (the only key accepted), `repeat_last` (play the
-    last step for ever), `check` (False: record without checking).
+    every request), `models` (list for `/models`), `pages` (path → document of other pages), `key` (the only
+    key accepted), `repeat_last` (play the last step for ever), `check` (False: record without checking).
     """
 
     name: str
@@ -145,7 +145,10 @@ class Server:
             return
         stage = self._stages.get(parts[1]) if parts[0] == "t" and len(parts) > 2 else None
         tail = "/" + "/".join(parts[2:]).removeprefix("v1/")
-        if stage is None or ((request.method, tail) != ("GET", "/models") and tail not in DIALECTS):
+        pages = stage.options.get("pages", {}) if stage is not None else {}
+        if request.method == "GET" and tail in pages:
+            await reply.whole(200, json.dumps(pages[tail]).encode())
+        elif stage is None or ((request.method, tail) != ("GET", "/models") and tail not in DIALECTS):
             await reply.whole(404, b'{"error":{"message":"no such page","type":"not_found_error"}}')
         elif tail == "/models" and not self._takes_key(stage, request):
             await reply.whole(401, wire.error_body("chat", "authentication_error", "invalid api key"))

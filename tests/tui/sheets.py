@@ -18,8 +18,10 @@ KEYED = [
     FoundModel(name="ollama/qwen3-coder:30b", where=HERE, window=64_000, price="no price", is_local=True),
 ]
 LOCAL = [
-    FoundModel(name="ollama/qwen3-coder:30b", where="127.0.0.1:11434", window=64_000, is_local=True),
-    FoundModel(name="ollama/devstral:24b", where="127.0.0.1:11434", is_local=True),
+    FoundModel(
+        name="ollama/qwen3-coder:30b", where="127.0.0.1:11434", window=64_000, price="loaded", is_local=True
+    ),
+    FoundModel(name="ollama/devstral:24b", where="127.0.0.1:11434", price="not loaded", is_local=True),
     FoundModel(name="llamacpp/local", where="127.0.0.1:8080", window=16_000, is_local=True),
 ]
 TRUSTED = [

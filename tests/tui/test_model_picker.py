@@ -16,6 +16,14 @@ OFFERS = [
         "price_output": 15.0,
     },
     {
+        "name": "ollama/loaded",
+        "where": "127.0.0.1:1234",
+        "context_window": None,
+        "price_input": 0.0,
+        "price_output": 0.0,
+        "state": "not loaded",
+    },
+    {
         "name": "ollama/small\x1b[2J",
         "where": "127.0.0.1:11434",
         "context_window": None,
@@ -37,6 +45,7 @@ async def test_the_picker_shows_what_can_be_used_and_what_is_known_of_it(tmp_pat
         screen = it.screen
     assert "openai/gpt-5.1" in screen
     assert re.search(r"anthropic/big +200k +\$3.00 / \$15.00 +ANTHROPIC_API_KEY", screen)
+    assert re.search(r"ollama/loaded +no price +not loaded", screen)
     assert "ollama/small" in screen and "127.0.0.1:11434" in screen and "\x1b" not in screen
 
 

@@ -75,8 +75,8 @@ class ModelView(ListView[Entry]):
         if item is self.picked:
             left, right = look.glyphs.choice_left, look.glyphs.choice_right
             spans.append(Span(f" effort {left} {self._effort or 'default'} {right}", "text"))
-        elif item.get("where"):
-            spans += untrusted(f" {item['where']}", "muted")
+        elif said := item.get("state") or item.get("where"):
+            spans += untrusted(f" {said}", "muted")
         return tuple(spans)
 
     def detail(self, look: Look) -> list[Line]:
@@ -90,6 +90,7 @@ class ModelView(ListView[Entry]):
         rows: list[Line] = []
         facts = [
             str(item.get("where") or ""),
+            str(item.get("state") or ""),
             _price(item),
             "in use now" if item["name"] == status.model else "",
         ]
