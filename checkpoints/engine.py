@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # the rest is imported in the thread
     from checkpoints.gitprocess import Git
     from checkpoints.joined import Joined
     from checkpoints.presence import Presence
+    from checkpoints.roots import Home
     from checkpoints.upkeep import Upkeep
     from checkpoints.workspace import Recorded, Workspace
 
@@ -360,10 +361,17 @@ class WorkspaceCheckpointer:
                 f"another directory was put in the place of `{self._root}`; its files count as made by "
                 "others, those of the old one can be rolled back to"
             )
-        others = self._presence.others() if self._presence else []
-        if others:
+        if others := self._others(core.main.home):
             words.append(f"session {', '.join(others)} is open here too: its changes count as made by others")
         return Health(state="ok", detail="; ".join(words))
+
+    def _others(self, home: "Home") -> Sequence[str]:
+        """Other sessions that are open in this workspace, around it or in it."""
+        from checkpoints.presence import live_sessions
+        from checkpoints.roots import overlapping
+
+        here = self._presence.others() if self._presence else []
+        return sorted({*here, *(name for other in overlapping(home) for name in live_sessions(other))})
 
     def _take(self, cause: Cause, known: "Future[Checkpoint]", core: "Joined") -> Checkpoint:
         """Take a checkpoint. One after a call is `known` before it is on disk: what the model may see is

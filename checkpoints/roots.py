@@ -5,6 +5,7 @@ import json
 import os
 import secrets
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -129,23 +130,38 @@ def _describe(directory: Path, root: Path, *, alone: bool) -> None:
         temporary.replace(path)
 
 
+def overlapping(home: Home) -> list[Path]:
+    """The directories of other stores whose workspace lies around this one or in it: one that had its own
+    before the one around it had any keeps it, with the checkpoints that are in it."""
+    own = os.path.realpath(home.directory)
+    return [
+        directory
+        for directory, root, _ in _described(home.directory.parent)
+        if root.is_relative_to(home.root) or home.root.is_relative_to(root)
+        if os.path.realpath(directory) != own
+    ]
+
+
+def _described(base: Path) -> Iterator[tuple[Path, Path, bool]]:
+    """Each store with its workspace, and whether that shares with nobody."""
+    for path in base.glob(f"*/{_DESCRIPTION}"):
+        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            facts = json.loads(read_plain(path))
+            yield path.parent, Path(facts["root"]), bool(facts.get("alone"))
+
+
 def _outer(base: Path, root: Path) -> Home | None:
     """The store of the nearest workspace above that is open to sharing and still the same folder."""
     best: Home | None = None
-    for path in base.glob(f"*/{_DESCRIPTION}"):
-        try:
-            facts = json.loads(read_plain(path))
-            outer = Path(facts["root"])
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            continue
-        if facts.get("alone") or not root.is_relative_to(outer) or root == outer:
+    for directory, outer, alone in _described(base):
+        if alone or not root.is_relative_to(outer) or root == outer:
             continue
         try:
-            same = workspace_key(outer).key == path.parent.name
+            same = workspace_key(outer).key == directory.name
         except CheckpointError:
             continue
         if same and (best is None or len(outer.parts) > len(best.root.parts)):
-            best = Home(directory=path.parent, root=outer, below="")
+            best = Home(directory=directory, root=outer, below="")
     if best is None:
         return None
     return Home(directory=best.directory, root=root, below=os.fspath(root.relative_to(best.root)))

@@ -278,6 +278,21 @@ async def test_another_open_session_is_named(root: Path, state_dir: Path) -> Non
     await two.close()
 
 
+@pytest.mark.parametrize("inner_first", [False, True])
+async def test_a_session_in_a_folder_around_or_inside_is_named_whichever_store_it_has(
+    root: Path, state_dir: Path, inner_first: bool
+) -> None:
+    (root / "inner").mkdir()
+    places = [(root / "inner", "i"), (root, "o")] if inner_first else [(root, "o"), (root / "inner", "i")]
+    first, second = (opened(place, state_dir, session) for place, session in places)
+    await first.ready()
+    assert f"session {places[0][1]} is open here too" in (await second.ready()).detail
+    again = opened(places[0][0], state_dir, "again")
+    assert "session i, o is open here too" in (await again.ready()).detail
+    for one in (first, second, again):
+        await one.close()
+
+
 async def test_switched_off_checkpoints_say_so(root: Path, state_dir: Path) -> None:
     checkpointer = open_checkpointer(workspace=root, state_dir=state_dir, session="s1", enabled=False)
     assert checkpointer.health().state == "off"
