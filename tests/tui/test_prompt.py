@@ -281,6 +281,28 @@ async def test_a_question_takes_a_digit_or_free_text(tmp_path: Path) -> None:
         assert it.engine.sent == [commands.Answer(question_id="q1", text="PostgreSQL")]
 
 
+@pytest.mark.parametrize("free_text", [True, False])
+@pytest.mark.parametrize("count", range(10))
+async def test_a_question_with_any_number_of_options_takes_a_digit_for_each(
+    tmp_path: Path, count: int, free_text: bool
+) -> None:
+    options = tuple(f"option {number}" for number in range(count))
+    asked = events.QuestionAsked(
+        question_id="q1", call_id="c1", text="Which?", options=options, free_text=free_text
+    )
+    async with driven(tmp_path, [*scenes.turn(), asked], size=(80, 30)) as it:
+        await it.wait_for_arming()
+        if count and free_text:
+            await it.press("1234567890"[count])
+        if count and not free_text:
+            await it.press(str(count))
+            assert it.engine.sent == [commands.Answer(question_id="q1", text=options[-1])]
+        else:
+            await it.type("mine")
+            await it.press("enter")
+            assert it.engine.sent == [commands.Answer(question_id="q1", text="mine")]
+
+
 async def test_free_text_answers_a_question(tmp_path: Path) -> None:
     asked = events.QuestionAsked(
         question_id="q1", call_id="c1", text="Which database?", options=("SQLite",), free_text=True

@@ -12,7 +12,7 @@ from agent_tui.tui.transcript import changes
 from agent_tui.tui.transcript.lines import Line, Span, untrusted, wrap
 from agent_tui.tui.transcript.look import Look
 
-DIGITS = "123456789"
+DIGITS = "1234567890"  # nine options and own words
 
 
 class QuestionForm:
