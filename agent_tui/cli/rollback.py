@@ -274,7 +274,7 @@ def _print_plan(row: "Row", plan: "RollbackPlan | None", hidden: tuple[int, int]
 
 def plan_lines(plan: "RollbackPlan") -> list[str]:
     """The plan in groups: conflicts first, then what changes, what comes, what goes, what stays."""
-    operations = plan.operations
+    operations = [(one, f"{one.path}{_slash(one.action)}  {one.detail}") for one in plan.operations]
     groups = [
         (
             "conflict",
@@ -282,17 +282,10 @@ def plan_lines(plan: "RollbackPlan") -> list[str]:
         ),
         (
             "change",
-            [
-                f"{one.path}  {one.detail}"
-                for one in operations
-                if not one.creates and not _deletes(one.action)
-            ],
+            [line for one, line in operations if not one.creates and not _deletes(one.action)],
         ),
-        ("create", [f"{one.path}{_slash(one.action)}  {one.detail}" for one in operations if one.creates]),
-        (
-            "delete",
-            [f"{one.path}{_slash(one.action)}  {one.detail}" for one in operations if _deletes(one.action)],
-        ),
+        ("create", [line for one, line in operations if one.creates]),
+        ("delete", [line for one, line in operations if _deletes(one.action)]),
         ("stays", [*plan.kept, *(f"{gap.path}  {gap.reason}" for gap in plan.uncovered)]),
         ("stays", [f".git  your HEAD moved: {plan.head_moved}; not touched"] if plan.head_moved else []),
     ]

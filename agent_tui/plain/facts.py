@@ -18,7 +18,7 @@ _PHASES = {
     "before_rollback": "before a rollback",
     "after_rollback": "after a rollback",
 }
-_ACTIONS = {"write": "Change", "create": "Create", "delete": "Delete", "mode": "Change the mode of"}
+_ACTIONS = {"delete": "Delete", "rmdir": "Delete", "mode": "Change the mode of"}  # others change
 
 
 def text(data: Any) -> list[str]:
@@ -108,8 +108,9 @@ def plan(data: Any) -> list[str]:
     ]
     for step in data["operations"]:
         detail = f", {one_line(step['detail'])}" if step.get("detail") else ""
-        word = _ACTIONS.get(step["action"]) or one_line(str(step["action"]).capitalize(), strict=True)
-        lines.append(f"  {word}: {one_line(step['path'], strict=True)}{detail}")
+        word = "Create" if step.get("creates") else _ACTIONS.get(step["action"], "Change")
+        folder = "/" * (step["action"] in ("mkdir", "rmdir"))
+        lines.append(f"  {word}: {one_line(step['path'], strict=True)}{folder}{detail}")
     lines += [
         f"  Stays: {one_line(path, strict=True)}, not made by the agent" for path in data.get("kept", ())
     ]

@@ -4,11 +4,13 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from agent_tui.cli.rollback import plan_lines
 from checkpoints.gitprocess import find_git
-from checkpoints.types import Phase
+from checkpoints.types import Action, Operation, Phase, RollbackPlan
 from tests.catalogue import is_listed
 from tests.checkpoints.sessions import Session
 from tests.checkpoints.trees import manifest
@@ -89,6 +91,21 @@ def test_a_dry_run_prints_the_exact_list_and_changes_nothing(program: Program, s
     plan = json.loads(program.run("rollback", "7f3a/2", "--dry-run", "--json").out)["plan"]
     assert [operation["path"] for operation in plan["operations"]] == ["a.txt", "new", "new/file"]
     assert manifest(program.workspace) == before
+
+
+def test_the_list_names_each_kind_of_step_and_a_folder_as_one() -> None:
+    steps = [Operation(action=action, path=action.upper()) for action in get_args(Action)]
+    new = Operation(action="mkdir", path="NEW", creates=True)
+    plan = RollbackPlan(target="7f3a/17", operations=(*steps, new), conflicts=(), kept=())
+    assert plan_lines(plan) == [
+        "  change    WRITE",
+        "  change    MODE",
+        "  change    LINK",
+        "  change    MKDIR/",
+        "  create    NEW/",
+        "  delete    DELETE",
+        "  delete    RMDIR/",
+    ]
 
 
 def test_rollback_and_redo_beside_an_open_session(program: Program, session: Session) -> None:

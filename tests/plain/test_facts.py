@@ -1,9 +1,13 @@
 """Facts that line mode lists."""
 
+from dataclasses import asdict
+from typing import get_args
+
 import pytest
 
 from agent_tui.engine.types import EndReason
 from agent_tui.plain import facts
+from checkpoints.types import Action, Operation, RollbackPlan
 
 
 @pytest.mark.parametrize(
@@ -23,6 +27,25 @@ def test_how_a_session_ended_is_a_word(ended: str, word: str) -> None:
 @pytest.mark.parametrize("reason", EndReason)
 def test_no_reason_is_shown_as_it_is_stored(reason: EndReason) -> None:
     assert "_" not in facts.session({"id": "7f3a", "ended": str(reason)}, everywhere=False)
+
+
+def test_a_rollback_names_each_kind_of_step_and_a_folder_as_one() -> None:
+    steps = [Operation(action=action, path=action.upper()) for action in get_args(Action)]
+    new = [
+        Operation(action="mkdir", path="NEW", creates=True),
+        Operation(action="write", path="FILE", creates=True),
+    ]
+    plan = RollbackPlan(target="7f3a/17", operations=(*steps, *new), conflicts=(), kept=())
+    assert facts.plan(asdict(plan)) == [
+        "  Change: WRITE",
+        "  Delete: DELETE",
+        "  Change the mode of: MODE",
+        "  Change: LINK",
+        "  Change: MKDIR/",
+        "  Delete: RMDIR/",
+        "  Create: NEW/",
+        "  Create: FILE",
+    ]
 
 
 def test_of_all_directories_each_session_says_its_own() -> None:
