@@ -26,7 +26,8 @@ WHEN = {
     EndReason.CONTEXT_EXHAUSTED: "what is needed does not fit the window, after compaction too",
     EndReason.LOOP_DETECTED: "the same calls with the same results again and again, or two empty answers",
     EndReason.MODEL_UNAVAILABLE: "no connection, a busy or silent provider, after the last attempt",
-    EndReason.MODEL_REJECTED: "the provider refused key, model or request, or the model refused",
+    EndReason.MODEL_REJECTED: "the provider refused key, model or request, or the model refused; "
+    "which key or model the sentence says",
     EndReason.APPROVAL_UNAVAILABLE: "three calls in a row needed an approval that nobody could give",
     EndReason.CHECKPOINT_UNAVAILABLE: "`--require-checkpoints` and no checkpoint before a change",
     EndReason.STATE_UNWRITABLE: "the session could not be stored, as on a full disk; nothing ran unrecorded",

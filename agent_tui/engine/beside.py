@@ -80,7 +80,7 @@ class _Question:
                         case Completed():
                             return self._completed(part)
                         case Failed(error=error):
-                            return None, self.estimate() if self._heard else UNSENT, error.message
+                            return None, self.estimate() if self._heard else UNSENT, error.told
                         case _:
                             continue
         except TimeoutError:

@@ -4,6 +4,7 @@ from agent_tui.engine.batch import answer_all
 from agent_tui.engine.events import TaskChanged, TurnEnded
 from agent_tui.engine.inbox import steers
 from agent_tui.engine.prepare import Prepared, ended
+from agent_tui.engine.rejection import Rejection
 from agent_tui.engine.report import check_of_turn, last_check, names, summary
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Part
@@ -16,10 +17,17 @@ from tools.types import Outcome, OutcomeStatus
 
 
 async def end_run(
-    scope: Scope, snapshots: Snapshots, reason: EndReason, *, text: str, error: str
+    scope: Scope,
+    snapshots: Snapshots,
+    reason: EndReason,
+    *,
+    text: str,
+    error: str,
+    rejection: Rejection | None = None,
 ) -> EndReason | None:
     """Store the end; the reason that was stored, or None when a message came first and the turn
-    goes on: "no more input" and "ended" are one transaction."""
+    goes on: "no more input" and "ended" are one transaction. `rejection`: what a provider refused, where
+    that is the reason."""
     session = scope.session
     completed = reason is EndReason.COMPLETED
     try:
@@ -27,7 +35,7 @@ async def end_run(
             await _close_calls(scope, reason)
             await snapshots.end()
         reason = _verified(scope, reason)
-        parts = _last_parts(scope, reason, text, error)
+        parts = _last_parts(scope, reason, text, error, rejection)
         done = await session.commit(*parts, when=lambda: not (completed and steers(session)))
     except RecordsError as failure:
         reason = EndReason.STATE_UNWRITABLE
@@ -69,11 +77,15 @@ async def _close_calls(scope: Scope, reason: EndReason) -> None:
         await answer_all(scope)
 
 
-def _last_parts(scope: Scope, reason: EndReason, text: str, error: str) -> list[Part]:
+def _last_parts(
+    scope: Scope, reason: EndReason, text: str, error: str, rejection: Rejection | None = None
+) -> list[Part]:
     fold = scope.session.fold
     run = fold.run
     assert run is not None
     facts = END_FACTS[reason]
+    rejected = rejection if reason is EndReason.MODEL_REJECTED else None
+    sentence = rejected.sentence if rejected else facts.sentence
     parts: list[Part] = []
     if reason in (EndReason.INTERRUPTED, EndReason.CANCELLED) and scope.stop.now.is_set():
         changed = f" Files changed in this turn: {names(run.changes)}" if run.changes else ""
@@ -88,7 +100,7 @@ def _last_parts(scope: Scope, reason: EndReason, text: str, error: str) -> list[
         TurnEnded(
             run_id=run.id,
             reason=reason,
-            sentence=facts.sentence,
+            sentence=sentence,
             exit_code=facts.exit_code,
             usage=run.usage,
             cost_usd=run.cost_usd,
@@ -99,6 +111,7 @@ def _last_parts(scope: Scope, reason: EndReason, text: str, error: str) -> list[
             error=error,
             last_check=check.command if check else "",
             check_result=check.result if check else "",
-            report=summary(fold, facts.sentence),
+            report=summary(fold, sentence),
+            rejected=rejected.what if rejected else "",
         ),
     ]

@@ -301,6 +301,7 @@ class TurnEnded:
     last_check: str = ""  # its command
     check_result: str = ""  # such as "passed after the last change"
     report: str = ""  # changed files, last check and open failures in words, from the records alone
+    rejected: Literal["", "key", "model"] = ""  # with `model_rejected`: what `sentence` names
 
 
 # --- the rest ----------------------------------------------------------------------------------

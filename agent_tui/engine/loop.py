@@ -70,7 +70,14 @@ class Turn:
             return None
         while True:
             reason = self._no_start or await self._drive()
-            stored = await end_run(self._scope, self._snapshots, reason, text=self._text, error=self._error)
+            stored = await end_run(
+                self._scope,
+                self._snapshots,
+                reason,
+                text=self._text,
+                error=self._error,
+                rejection=self._responder.rejection,
+            )
             if stored is not None:
                 return stored
 

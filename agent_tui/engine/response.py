@@ -12,12 +12,13 @@ from agent_tui.engine.framing import budget_of, request_of, view_of, window_of
 from agent_tui.engine.planning import carry_out_notice, hand_over
 from agent_tui.engine.prepare import Prepared, prepare_part, proposals, refuse_cut, refuse_repeated
 from agent_tui.engine.progress import call_fingerprint
+from agent_tui.engine.rejection import Rejection, rejection_of
 from agent_tui.engine.request import ModelCall, Steered
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.stop import StoppedError
 from agent_tui.engine.types import EndReason
 from agent_tui.frozen import frozen
-from agent_tui.models.base import Completed, ErrorKind, ModelError, cost_usd
+from agent_tui.models.base import Completed, ErrorKind, ModelError, ModelInfo, cost_usd
 from context.estimate import text_tokens
 from context.items import (
     CallPart,
@@ -31,7 +32,9 @@ from context.items import (
 )
 from context.view import View
 
-REJECTED = frozenset({ErrorKind.BAD_REQUEST, ErrorKind.AUTH, ErrorKind.QUOTA, ErrorKind.REFUSAL})
+REJECTED = frozenset(
+    {ErrorKind.BAD_REQUEST, ErrorKind.NO_MODEL, ErrorKind.AUTH, ErrorKind.QUOTA, ErrorKind.REFUSAL}
+)
 
 
 @frozen
@@ -55,6 +58,7 @@ class Responder:
         """`wake`: a message came, or a retry is wanted at once; `let_in` moves messages into the log, seen by
         a step of that number."""
         self.error = ""
+        self.rejection: Rejection | None = None  # what that failure was about
         self._let_in = let_in
         self._scope = scope
         self._session = scope.session
@@ -65,6 +69,7 @@ class Responder:
 
     async def ask(self) -> Response | EndReason:
         """One response, or why there is none. Raises StoppedError and RecordsError."""
+        self.rejection = None
         over = budget_of(self._scope, self._requests).over()
         if over is not None:
             return over
@@ -187,12 +192,21 @@ class Responder:
     async def _fail(self, error: ModelError, call: ModelCall, step_id: str) -> EndReason:
         await self._keep_partial(call, step_id)
         self.error = error.message
+        info = self._scope.relay.info
+        self.rejection = rejection_of(error, info, has_answered=self._has_answered(info))
         left = self._time_left()
         if left is not None and left <= 0:
             return EndReason.BUDGET_TIME
         if budget_of(self._scope, self._requests).requests_left() == 0:
             return EndReason.BUDGET_TURNS
         return EndReason.MODEL_REJECTED if error.kind in REJECTED else EndReason.MODEL_UNAVAILABLE
+
+    def _has_answered(self, info: ModelInfo) -> bool:
+        """Whether the session has a response of that model."""
+        responses = (item for item in self._session.fold.log if isinstance(item, ResponseItem))
+        return any(
+            (one.origin.provider, one.origin.model) == (info.provider, info.model) for one in responses
+        )
 
     async def _store(
         self, answer: Completed, call: ModelCall, step_id: str, *, grace: bool = False

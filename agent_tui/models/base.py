@@ -24,6 +24,7 @@ class ErrorKind(StrEnum):
     OVERLOADED = "overloaded"
     UNAVAILABLE = "unavailable"
     BAD_REQUEST = "bad_request"
+    NO_MODEL = "no_model"  # the provider has none of that name
     CONTEXT_OVERFLOW = "context_overflow"
     AUTH = "auth"
     REFUSAL = "refusal"
@@ -39,6 +40,14 @@ class ModelError:
     http_status: int | None = None
     retry_after_s: float | None = None
     context_window: int | None = None  # the limit the provider stated with CONTEXT_OVERFLOW
+    key_name: str = ""  # with AUTH: the variable or setting that keys come from
+    is_key_sent: bool = True  # with AUTH
+    is_local: bool = False  # with NO_MODEL: the provider is a server on this machine
+
+    @property
+    def told(self) -> str:
+        """The message, and which key it is about."""
+        return f"{self.message}; check the key in `{self.key_name}`" if self.key_name else self.message
 
 
 @frozen

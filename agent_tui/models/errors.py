@@ -58,7 +58,7 @@ _KIND_BY_NAME: Mapping[str, ErrorKind] = {
     "invalid_request_error": ErrorKind.BAD_REQUEST,
     "invalid_prompt": ErrorKind.BAD_REQUEST,
     "not_found_error": ErrorKind.BAD_REQUEST,
-    "model_not_found": ErrorKind.BAD_REQUEST,
+    "model_not_found": ErrorKind.NO_MODEL,
     "request_too_large": ErrorKind.CONTEXT_OVERFLOW,
     "content_filter": ErrorKind.REFUSAL,
     "content_policy_violation": ErrorKind.REFUSAL,
@@ -103,6 +103,17 @@ _QUOTA = re.compile(
 _REFUSED = re.compile(r"content (?:management )?(?:policy|filter)|flagged|usage polic", re.I)
 
 
+# How servers say that they have no such model; many give no name for it.
+_NO_MODEL = re.compile(
+    r"\bmodels?[ :/]+[`'\"]?[\w./:@-]+[`'\"]?,? (?:is |was )?(?:not found|does not exist)"
+    r"|^model: \S+$"  # Anthropic
+    r"|\bmodel not (?:found|exist)\b"
+    r"|\bis not a valid model\b"  # OpenRouter
+    r"|\b(?:invalid|unknown|no such) model(?: identifier| name| id)?(?:[:`'\"]| [`'\"]|$)",
+    re.I,
+)
+
+
 def from_response(
     status: int | None,
     body: Any,
@@ -137,6 +148,9 @@ def _kind(status: int | None, text: str, names: tuple[str, ...], *, is_overflow:
         return ErrorKind.QUOTA
     if status in (None, 400, 403) and by_name in (None, ErrorKind.BAD_REQUEST) and _REFUSED.search(text):
         return ErrorKind.REFUSAL
+    is_vague = status == 404 or (status in (None, 400) and by_name in (None, ErrorKind.BAD_REQUEST))
+    if by_name is ErrorKind.NO_MODEL or (is_vague and _NO_MODEL.search(text)):
+        return ErrorKind.NO_MODEL
     by_status = _KIND_BY_STATUS.get(status or 0)
     if by_name is not None and (by_status is None or by_status in _VAGUE):
         return by_name

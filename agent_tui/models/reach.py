@@ -35,7 +35,7 @@ async def listed_models(route: Route, *, api_key: str = "", key_name: str = "") 
     except TransportError as failed:
         if failed.error.http_status in _WITHOUT_LIST:
             return ()
-        raise UnreachableError(failed.error.message) from failed
+        raise UnreachableError(failed.error.told) from failed
     except TimeoutError as late:
         raise UnreachableError(f"no whole answer within {2 * WAIT_S:g} s") from late
     finally:

@@ -30,6 +30,7 @@ RULES: Mapping[ErrorKind, Rule] = {
     ErrorKind.MALFORMED: Rule(retries=2, falls_back=True),
     ErrorKind.QUOTA: Rule(falls_back=True),
     ErrorKind.BAD_REQUEST: Rule(),
+    ErrorKind.NO_MODEL: Rule(),
     ErrorKind.CONTEXT_OVERFLOW: Rule(),  # answered by an epoch, not by the same bytes
     ErrorKind.AUTH: Rule(),
     ErrorKind.REFUSAL: Rule(),

@@ -25,7 +25,7 @@ from typing import Any, Literal
 from agent_tui.frozen import frozen
 from agent_tui.models.base import ErrorKind, ModelError
 from agent_tui.models.catalog import header_secrets
-from agent_tui.models.keys import KeyUnavailableError
+from agent_tui.models.keys import KeyUnavailableError, find_key
 from agent_tui.models.line import one_line
 from agent_tui.models.route import is_loopback
 
@@ -195,12 +195,16 @@ class Transport:
                 stream=True,
                 stream_cls=sdk.AsyncStream[object],
             )
+        except TransportError as refused:
+            await self._forget_key(refused.error)
+            raise
         except KeyUnavailableError as error:
             raise TransportError(ModelError(kind=ErrorKind.AUTH, message=str(error))) from error
         except sdk.APITimeoutError as error:
             raise TransportError(self._silent(error, idle_timeout_s)) from error
         except sdk.APIConnectionError as error:
-            if isinstance(error.__cause__, TransportError):  # of `_refuse`
+            if isinstance(error.__cause__, TransportError):  # as one of the SDKs gives that
+                await self._forget_key(error.__cause__.error)
                 raise error.__cause__ from None
             raise TransportError(self._unreachable(error)) from error
         except (sdk.APIError, httpx2.InvalidURL, ValueError, OSError) as error:
@@ -208,6 +212,12 @@ class Transport:
             message = one_line(f"the request cannot be sent: {error}", self._secrets)
             failed = ModelError(kind=ErrorKind.BAD_REQUEST, message=message)
             raise TransportError(failed) from error
+
+    async def _forget_key(self, error: ModelError) -> None:
+        """One that was fetched and refused is fetched anew for the next request."""
+        if error.kind is ErrorKind.AUTH and not isinstance(self._endpoint.api_key, str):
+            find_key.cache_clear()
+            await self.aclose()
 
     async def _ready(self) -> Any:
         """The client, which is made anew where it could not be made before."""
@@ -262,16 +272,6 @@ class Transport:
             headers.setdefault("x-api-key", self._key)  # what gateways expect
         return headers
 
-    async def _refuse(self, response: Any) -> None:
-        """Raise TransportError for a response that is an error, from the start of its body alone: the SDKs
-        would read and unpack all of it."""
-        if response.is_success:
-            return
-        if target := response.headers.get("location"):
-            message = one_line(
-                f"`{self._endpoint.base_url}` redirects to `{target}`; configure that address", self._secrets
-            )
-            raise TransportError(
     async def _watch(self, request: Any) -> None:
         """Raise TransportError for a response that was there before its request: what a server sends behind
         an answer is read with it, and would be taken for the next one. From then on each connection takes one
@@ -295,6 +295,16 @@ class Transport:
 
         request.extensions["trace"] = trace
 
+    async def _refuse(self, response: Any) -> None:
+        """Raise TransportError for a response that is an error, from the start of its body alone: the SDKs
+        would read and unpack all of it."""
+        if response.is_success:
+            return
+        if target := response.headers.get("location"):
+            message = one_line(
+                f"`{self._endpoint.base_url}` redirects to `{target}`; configure that address", self._secrets
+            )
+            raise TransportError(
                 ModelError(kind=ErrorKind.BAD_REQUEST, message=message, http_status=response.status_code)
             )
         body = bytearray()
@@ -313,12 +323,18 @@ class Transport:
             now=time.time(),
             secrets=self._secrets,
         )
-        if error.kind is ErrorKind.AUTH and self._endpoint.key_name:
-            error = replace(error, message=f"{error.message}; check the key in `{self._endpoint.key_name}`")
         if response.status_code == HTTPStatus.NOT_FOUND and self._endpoint.base_url:
             question = f"are the address `{self._endpoint.base_url}` and the name of the model right?"
             error = replace(error, message=f"{error.message}; {one_line(question, self._secrets)}")
-        raise TransportError(error)
+        raise TransportError(self._placed(error))
+
+    def _placed(self, error: ModelError) -> ModelError:
+        """The error with what only this end knows: where the key is from, and where the server is."""
+        if error.kind is ErrorKind.AUTH:
+            return replace(error, key_name=self._endpoint.key_name, is_key_sent=bool(self._key))
+        if error.kind is ErrorKind.NO_MODEL:
+            return replace(error, is_local=self._endpoint.is_loopback)
+        return error
 
     @property
     def _where(self) -> str:
@@ -339,8 +355,8 @@ class Transport:
         return ModelError(kind=ErrorKind.CONNECTION, message=message)
 
     def redacted(self, error: ModelError) -> ModelError:
-        """The error without keys, which a server may repeat in what it says."""
-        return replace(error, message=one_line(error.message, self._secrets))
+        """The error of a stream without keys, which a server may repeat in what it says."""
+        return self._placed(replace(error, message=one_line(error.message, self._secrets)))
 
     async def aclose(self) -> None:
         """Close the connections."""

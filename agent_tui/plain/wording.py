@@ -100,11 +100,10 @@ class Narrator:
 
 
 def _turn_ended(body: TurnEnded) -> list[str]:
-    head = _ENDS.get(body.reason) or body.sentence[:1].upper() + body.sentence[1:]
     facts = [count(body.steps, "step"), seconds(body.duration_s)]
     if body.cost_usd:
         facts.append(money(body.cost_usd))
-    text = f"{head}: {', '.join(facts)}."
+    text = f"{_head(body)} {', '.join(facts)}."
     mine = [change for change in body.changes if change.author is Author.AGENT]
     if mine:
         names = ", ".join(one_line(change.path, strict=True) for change in mine)
@@ -112,6 +111,18 @@ def _turn_ended(body: TurnEnded) -> list[str]:
     if body.last_check:
         text += f" Last check: {one_line(f'{body.last_check} {body.check_result}')}."
     return ["", text, *([f"Error: {one_line(body.error)}"] if body.error else [])]
+
+
+def _head(body: TurnEnded) -> str:
+    """What the run came to, up to the figures."""
+    sentence = body.sentence[:1].upper() + body.sentence[1:]
+    match body.rejected:
+        case "key":
+            return f"Refused: {body.sentence}. Fix it and press Enter, or /model for another provider."
+        case "model":
+            return f"{sentence}; the session is kept. /model picks another."
+        case _:
+            return f"{_ENDS.get(body.reason) or sentence}:"
 
 
 def _simple(body: Body) -> list[str]:

@@ -41,6 +41,10 @@ HINTS = {  # what to do about it
     EndReason.MODEL_REJECTED: _TRY_AGAIN,
     EndReason.CONTEXT_EXHAUSTED: "/compact with a focus, or /new",
 }
+_REJECTED = {  # what was refused → what to do, right behind the sentence that says so
+    "key": ". Fix it and press Enter, or /model for another provider",
+    "model": "; the session is kept. /model picks another",
+}
 AGAIN = "Nothing was lost; the same request is sent again"
 _STATUS = re.compile(r"\b[1-5]\d\d\b")
 
@@ -61,7 +65,9 @@ def ended(body: TurnEnded, state: State, at: float, *, cut: bool = False) -> Tur
     words = words or body.sentence
     if cut and body.reason is EndReason.INTERRUPTED:
         words += "; effects may be partial"
-    if body.error and body.error not in words:
+    if body.rejected:
+        words = body.sentence + _REJECTED[body.rejected]
+    elif body.error and body.error not in words:
         words = f"{words}: {body.error}"
     return TurnEnd(
         glyph=glyph,
@@ -71,7 +77,8 @@ def ended(body: TurnEnded, state: State, at: float, *, cut: bool = False) -> Tur
         cost_usd=body.cost_usd,
         changes=body.changes,
         last_check=f"`{body.last_check}` {body.check_result}" if body.last_check else "",
-        hint=HINTS.get(body.reason, ""),
+        hint="" if body.rejected else HINTS.get(body.reason, ""),
+        said=body.error if body.rejected else "",
         at=at,
     )
 

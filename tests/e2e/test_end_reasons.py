@@ -45,7 +45,7 @@ SCRIPTED: dict[EndReason, tuple[Sequence[str], list[dict[str, Any]]]] = {
     EndReason.CONTEXT_EXHAUSTED: (SMALL, []),
     EndReason.LOOP_DETECTED: ((), [{"text": ""}, {"text": ""}, DONE]),
     EndReason.MODEL_UNAVAILABLE: ((), [AWAY]),
-    EndReason.MODEL_REJECTED: ((), [{"status": 401, "body": {"error": {"message": "bad key"}}}]),
+    EndReason.MODEL_REJECTED: ((), [{"status": 400, "body": {"error": {"message": "no"}}}]),
     EndReason.APPROVAL_UNAVAILABLE: ((), [ASK, ASK, ASK]),
 }
 

@@ -45,13 +45,16 @@ def test_a_refused_key_and_a_silent_address_say_what_to_look_at(
     tmp_path: Path, model_server: ModelServer
 ) -> None:
     program = Program.at(tmp_path, OPENAI_API_KEY="sk-wrong")
-    model_server.script([{"status": 401, "body": {"error": {"message": "bad key"}}}])
+    model_server.script([{"status": 401, "body": {"error": {"message": "bad key"}}}] * 2)
     url = model_server.base_url()
     ran = program.run("exec", "-m", "openai/scripted", "--base-url", url, "go")
     assert ran.code == 1
-    assert "bad key; check the key in `OPENAI_API_KEY`" in ran.err
+    assert "openai refused the key in OPENAI_API_KEY (401): bad key · " in ran.err
     shown = program.run("sessions", "show", json.loads(program.run("sessions", "--json").out)[0]["id"])
-    assert "bad key; check the key in `OPENAI_API_KEY`" in shown.out
+    assert "openai refused the key in OPENAI_API_KEY (401)" in shown.out
+    end = program.run("exec", "--json", "-m", "openai/scripted", "--base-url", url, "go").end
+    assert end["sentence"] == "openai refused the key in OPENAI_API_KEY (401)"
+    assert end["error"]["message"] == "bad key"
     ran = program.run(
         "exec", "-m", "compatible/x", "--base-url", "http://127.0.0.1:9/v1", "--timeout", "60", "go"
     )

@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from agent_tui.models import keys
+from agent_tui.models.base import Completed, ErrorKind, Failed
 from agent_tui.models.keys import KeyUnavailableError, find_key
+from agent_tui.models.route import find_route
+from agent_tui.models.router import open_model
 from tests.e2e.screen import Screen
 from tests.model_server.fixture import ModelServer
-from tests.models.views import DIALECTS
+from tests.models.views import DIALECTS, request, user
 from tests.program import Program
 
 KEY = "sk-swordfish-0123456789abcdef"
@@ -55,6 +58,22 @@ def test_a_key_from_a_command_opens_the_server_and_is_written_nowhere(
     assert any(path.name.endswith(".db") for path in written)
     assert not [path for path in written if KEY.encode() in path.read_bytes()]
     assert KEY not in ran.out + ran.err
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_a_fetched_key_that_was_refused_is_fetched_anew(
+    model_server: ModelServer, tmp_path: Path, dialect: str
+) -> None:
+    model_server.script([{"text": "in"}], key=KEY)
+    script = printing(tmp_path, "sk-of-yesterday-0123")
+    found = {"api": dialect, "base_url": model_server.base_url(dialect), "api_key_command": [script]}
+    model = open_model(find_route("own/m", providers={"own": found}))
+    (refused,) = [part async for part in model.stream(request(user("go")))]
+    assert isinstance(refused, Failed)
+    assert (refused.error.kind, refused.error.key_name) == (ErrorKind.AUTH, "api_key_command")
+    printing(tmp_path, KEY)
+    assert isinstance([part async for part in model.stream(request(user("go")))][-1], Completed)
+    await model.aclose()
 
 
 def test_a_wrong_key_is_in_no_error_and_in_no_file(model_server: ModelServer, tmp_path: Path) -> None:

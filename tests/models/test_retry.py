@@ -28,6 +28,7 @@ def delays(kind: ErrorKind, retry_after_s: float | None = None, jitter: float = 
         (ErrorKind.MALFORMED, [1, 2, None, None, None, None, None]),
         (ErrorKind.QUOTA, [None] * 7),
         (ErrorKind.BAD_REQUEST, [None] * 7),
+        (ErrorKind.NO_MODEL, [None] * 7),
         (ErrorKind.CONTEXT_OVERFLOW, [None] * 7),
         (ErrorKind.AUTH, [None] * 7),
         (ErrorKind.REFUSAL, [None] * 7),
@@ -60,4 +61,4 @@ def test_a_delay_is_never_below_what_is_stated_nor_without_bound(
 
 def test_only_failures_of_the_provider_fall_back() -> None:
     ours = {ErrorKind.BAD_REQUEST, ErrorKind.CONTEXT_OVERFLOW, ErrorKind.AUTH, ErrorKind.REFUSAL}
-    assert {kind for kind in ErrorKind if not falls_back(failure(kind))} == ours
+    assert {kind for kind in ErrorKind if not falls_back(failure(kind))} == {*ours, ErrorKind.NO_MODEL}

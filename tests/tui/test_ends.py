@@ -1,10 +1,19 @@
 """What is said of a model that fails, and at the end of a turn."""
 
+from dataclasses import replace
+from typing import Literal
+
+import pytest
+
 from agent_tui.engine import events
 from agent_tui.engine.types import EndReason
+from agent_tui.plain.wording import Narrator
 from agent_tui.tui.feed import Feed
 from agent_tui.tui.state import State, Status
 from agent_tui.tui.transcript import blocks
+from agent_tui.tui.transcript.lines import plain
+from agent_tui.tui.transcript.look import Look
+from agent_tui.tui.transcript.render import render
 from tests.tui import scenes
 
 
@@ -45,3 +54,38 @@ def test_a_status_that_the_error_names_is_not_said_twice() -> None:
     assert isinstance(notice, blocks.Notice) and notice.text.startswith(
         "openai answers 503 (overloaded). Not"
     )
+
+
+@pytest.mark.parametrize(
+    ("rejected", "sentence", "said"),
+    [
+        (
+            "key",
+            "openai refused the key in OPENAI_API_KEY (401)",
+            "openai refused the key in OPENAI_API_KEY (401). Fix it and press Enter, or /model for another "
+            "provider",
+        ),
+        (
+            "model",
+            "no model: `ollama/qwen3-coder:30b` is not installed any more",
+            "no model: `ollama/qwen3-coder:30b` is not installed any more; the session is kept. /model picks "
+            "another",
+        ),
+    ],
+)
+def test_a_refused_key_and_a_model_that_is_gone_say_what_to_do(
+    rejected: Literal["key", "model"], sentence: str, said: str
+) -> None:
+    feed = Feed(State(status=Status(model="openai/gpt-5.1")))
+    body = replace(
+        ended(EndReason.MODEL_REJECTED, "as \x1bthe server says"), sentence=sentence, rejected=rejected
+    )
+    feed.apply(events.Event(seq=1, at=1.0, run_id="r1", body=body))
+    (end,) = feed.added
+    assert isinstance(end, blocks.TurnEnd) and end.words == said
+    shown = "\n".join(plain(row) for row in render(end, Look(width=200)))
+    assert shown.startswith(f"✗ {said}\n") and shown.endswith("server says\n  1 step · 0:01")
+    assert "\x1b" not in shown
+    line, error = Narrator().lines(body)[1:]
+    assert line == f"{'Refused: o' if rejected == 'key' else 'N'}{said[1:]}. 1 step, 1.0 second."
+    assert error.startswith("Error: as ") and "\x1b" not in error

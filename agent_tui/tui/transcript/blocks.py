@@ -190,6 +190,7 @@ class TurnEnd(Block):
     changes: tuple[FileChange, ...]
     last_check: str = ""
     hint: str = ""  # what to do about it
+    said: str = ""  # by the provider, where `words` do not tell it
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

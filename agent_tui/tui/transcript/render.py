@@ -213,19 +213,23 @@ def _verified(block: blocks.RolledBack, look: Look) -> list[Line]:
 def _turn_end(block: blocks.TurnEnd, look: Look) -> list[Line]:
     separator = own_words(" · ", look.glyphs)
     role = {"end": "ok", "failed": "error", "interrupted": "error"}[block.glyph]
-    spans = untrusted(own_words(block.words, look.glyphs), "strong")
+    head = untrusted(own_words(block.words, look.glyphs), "strong")
     facts = [words.count(block.steps, "step"), words.clock(block.duration_s)]
     if block.cost_usd is not None:
         facts.append(words.money(block.cost_usd))
-    spans.append(Span(separator + separator.join(facts)))
+    spans = [Span(separator.join(facts))]
     if block.changes:
         spans += [Span(f"{separator}{changed.files(block.changes)}: "), *changed.joined(block.changes, ", ")]
     if block.last_check:
         spans += untrusted(f"{separator}last check {block.last_check}")
-    hint = own_words(block.hint, look.glyphs)
-    below = wrap([Span(hint, "muted")], look.width, first=_INDENT, rest=_INDENT) if hint else []
+    below = [[Span(own_words(block.hint, look.glyphs), "muted")]] if block.hint else []
+    if block.said:  # the words are a whole sentence, and end by what to do
+        below = [untrusted(block.said, "muted"), *([spans] if block.steps else [])]
+    else:
+        head += [Span(separator), *spans]
     lead = (Span(getattr(look.glyphs, block.glyph) + " ", role),)
-    return [*wrap(spans, look.width, first=lead, rest=_INDENT), *below]
+    rows = wrap(head, look.width, first=lead, rest=_INDENT)
+    return rows + [row for part in below for row in wrap(part, look.width, first=_INDENT, rest=_INDENT)]
 
 
 def _notice(block: blocks.Notice, look: Look) -> list[Line]:
