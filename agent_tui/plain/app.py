@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from agent_tui import handover
+from agent_tui import additions, handover
 from agent_tui.engine.commands import (
     Command,
     CommandBody,
@@ -312,6 +312,8 @@ class PlainApp:
         elif about == "plan":
             plan = self.standing.plan
             self.say(*(self._narrator.lines(plan) if plan else ["No plan yet."]))
+        elif about == "memory":
+            self.say(*(one_line(row, strict=True) for row in additions.memory(self._config)))
         else:
             argv = (*handover.PROGRAM, "doctor", *self._menus.flags())
             doctor = await asyncio.create_subprocess_exec(

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from agent_tui import additions
 from agent_tui.engine.commands import (
     INIT,
     CommandBody,
@@ -210,6 +211,13 @@ COMMANDS: Mapping[str, Slash] = {
     "new": Slash(usage="/new", does="leave this session for an empty one", parse=_menu("new"), anytime=False),
     "transcript": Slash(usage="/transcript", does="all that was said", parse=_menu("transcript")),
     "export": Slash(usage="/export [FILE]", does="the session as a text file", parse=_menu("export")),
+    "memory": Slash(usage="/memory", does="instruction files in effect", parse=_about("memory")),
+    "mcp": Slash(
+        usage="/mcp", does="MCP servers: none in this version", parse=_not_here(f"{additions.NO_MCP}.")
+    ),
+    "skills": Slash(
+        usage="/skills", does="skills: none in this version", parse=_not_here(f"{additions.NO_SKILLS}.")
+    ),
     "doctor": Slash(usage="/doctor", does="check everything in detail", parse=_about("doctor")),
     "copy": Slash(
         usage="/copy",

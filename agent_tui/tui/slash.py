@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from agent_tui import exporting
+from agent_tui import additions, exporting
 from agent_tui.engine import commands
 from agent_tui.engine.commands import Set, Subject
 from agent_tui.engine.types import InputKind
@@ -221,6 +221,10 @@ def _export(app: "AgentApp", argument: str) -> None:
         notice(app, f"the transcript is in `{file}`")
 
 
+def _memory(app: "AgentApp", argument: str) -> None:
+    notice(app, "\n".join(one_line(row, strict=True) for row in additions.memory(app.config)))
+
+
 def _mouse(app: "AgentApp", argument: str) -> None:
     app.acts.do("mouse")
 
@@ -276,6 +280,10 @@ TABLE: list[Slash] = [
     Slash(name="help", help="keys, commands, glyphs", run=lambda app, _: app.views.help()),
     Slash(name="image", argument="FILE", help="attach an image to the next message", run=_image),
     Slash(name="init", help="have the model write AGENTS.md", run=_init, anytime=False),
+    Slash(
+        name="mcp", help="MCP servers: none in this version", run=lambda app, _: notice(app, additions.NO_MCP)
+    ),
+    Slash(name="memory", help="instruction files in effect", run=_memory),
     Slash(name="model", argument="[NAME]", help="choose the model", run=_model),
     Slash(name="mouse", help="mouse on, off", run=_mouse),
     Slash(
@@ -310,6 +318,11 @@ TABLE: list[Slash] = [
         name="settings",
         help="every setting and where it is from",
         run=lambda app, _: app.views.settings(),
+    ),
+    Slash(
+        name="skills",
+        help="skills: none in this version",
+        run=lambda app, _: notice(app, additions.NO_SKILLS),
     ),
     Slash(name="status", help="this session in one line", run=_status),
     Slash(name="stop", argument="[TERMINAL]", help="end a terminal", run=_stop),

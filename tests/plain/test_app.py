@@ -330,6 +330,12 @@ async def test_an_empty_line_ends_a_wait_for_the_model_whatever_came_beside_it(t
     assert engine.sent == [Submit(text="do it"), Continue(), Shutdown()]
 
 
+async def test_the_instruction_files_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (config(tmp_path).workspace / "AGENTS.md").write_text("be kind\n")
+    await run(tmp_path, FakeLines(["/memory", "/quit"]), lambda _: [])
+    assert "AGENTS.md: 1 line, 8 bytes" in capsys.readouterr().out
+
+
 async def test_a_mode_alone_lists_what_can_be_gone_back_to(tmp_path: Path) -> None:
     def react(body: CommandBody) -> list[Body]:
         return [Inspected(command_id="plain-1", data=[])] if isinstance(body, Inspect) else []
