@@ -79,7 +79,7 @@ class Desk:
         asked = self._session.fold.questions.get(body.question_id)
         if not isinstance(asked, LostResultAsked):
             return self._not_open(body.question_id, "this result is settled already")
-        return await recovery.settle(asked.call_id, body.choice)
+        return await recovery.settle(asked.call_id, body.choice, body.conflicts)
 
     def _not_open(self, asked_id: str, answered: str) -> str:
         return answered if asked_id in self._session.fold.asked_ids else f"no such question: `{asked_id}`"

@@ -4,7 +4,7 @@ A side effect is attempted at most once without the person's knowledge; a call i
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -134,8 +134,9 @@ class Recovery:
                 choice: Choice = "rollback" if self._scope.config.on_lost_result == "rollback" else "keep"
                 await self.settle(call.id, choice)
 
-    async def settle(self, call_id: str, choice: Choice) -> str:
-        """Do what was chosen for a lost result; returns a refusal or ''."""
+    async def settle(self, call_id: str, choice: Choice, conflicts: Mapping[str, str] | None = None) -> str:
+        """Do what was chosen for a lost result, and for each file in conflict where that is a rollback;
+        returns a refusal or ''."""
         call = next((one for one in self.open_calls if one.id == call_id), None)
         if call is None:
             return "this result is settled already"
@@ -145,7 +146,9 @@ class Recovery:
         if choice == "stop":
             self._asked.discard(call_id)  # by a later word of the person it goes on as after `keep`
             return ""
-        return await self._roll_back(call) if choice == "rollback" else await self._keep(call, "")
+        if choice == "rollback":
+            return await self._roll_back(call, conflicts or {})
+        return await self._keep(call, "")
 
     async def keep_all(self) -> None:
         """What was not chosen is kept: the model is told and has to look before it repeats."""
@@ -166,12 +169,16 @@ class Recovery:
         await self._session.commit(self._ended(call, outcome, changes))
         return ""
 
-    async def _roll_back(self, call: Call) -> str:
+    async def _roll_back(self, call: Call, conflicts: Mapping[str, str]) -> str:
         checkpoint_id = call.started.checkpoint_id if call.started else ""
         if not checkpoint_id:
             return "there is no checkpoint before this call"
         try:
-            await self._scope.ports.checkpointer.rollback(checkpoint_id, session=self._session.id)
+            await self._scope.ports.checkpointer.rollback(
+                checkpoint_id,
+                choices={path: c for path, c in conflicts.items() if c in ("keep", "take", "merge")},  # type: ignore[misc]  # checked
+                session=self._session.id,
+            )
         except CheckpointError as error:
             return str(error)
         return await self._keep(

@@ -1,14 +1,15 @@
 """Puts one question: its object in pages, its facts, its numbered choices, and what a choice needs."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
-from agent_tui.engine.commands import CommandBody
-from agent_tui.engine.events import ApprovalAsked
+from agent_tui.engine.commands import CommandBody, Subject
+from agent_tui.engine.events import ApprovalAsked, LostResultAsked
 from agent_tui.engine.types import Decision
 from agent_tui.plain import facts, questions
 from agent_tui.plain.choosing import index_of
 from agent_tui.plain.questions import Choice, Question
+from agent_tui.safe_text import one_line
 
 
 class Terms(Protocol):
@@ -19,6 +20,9 @@ class Terms(Protocol):
 
     async def read(self, prompt: str, draft: str = "") -> str | None:
         """A line; None when it was set aside. Raises Interrupted, also at the end of the input."""
+
+    async def facts(self, subject: Subject, **args: str) -> Any | None:
+        """What an `Inspect` gives; None after its refusal was printed."""
 
 
 class Asking:
@@ -48,7 +52,7 @@ class Asking:
             text = await self._terms.read(f"{choice.needs}> ", choice.prefill) if choice.needs else ""
             if text is None:
                 return None
-            if choice.sure and not await self._is_sure(choice.sure):
+            if choice.sure and not await self._is_sure(choice):
                 continue
             rule = await self._which_rule() if choice.value == Decision.RULE else ""
             if rule is not None:
@@ -96,9 +100,21 @@ class Asking:
         self._terms.say(*questions.grant_facts(self._question, offered[at]))
         return True
 
-    async def _is_sure(self, said: str) -> bool:
-        self._terms.say(f"{said}, anything else to go back.")
-        return await self._terms.read("run it again> ") == "yes"
+    async def _is_sure(self, choice: Choice) -> bool:
+        goes_back = isinstance(self._question, LostResultAsked) and choice.value == "rollback"
+        if goes_back and not await self._show_plan():
+            return False
+        self._terms.say(f"{choice.sure}, anything else to go back.")
+        return await self._terms.read("roll back> " if goes_back else "run it again> ") == "yes"
+
+    async def _show_plan(self) -> bool:
+        """What a rollback to before the lost call would do; False where that cannot be told."""
+        assert isinstance(self._question, LostResultAsked)
+        target = self._question.checkpoint_id
+        plan = await self._terms.facts(Subject.ROLLBACK_PLAN, id=target)
+        if plan is not None:
+            self._terms.say(f"Rollback to before {one_line(target, strict=True)}:", *facts.plan(plan))
+        return plan is not None
 
     async def _which_rule(self) -> str | None:
         """The rule to save; None goes back."""

@@ -33,6 +33,7 @@ _KINDS = {"command": "Command", "edit": "Edit", "network": "Network", "read": "R
 OTHER_GRANT = "\0grant"  # value of the choice that leads to a list of grants
 _NO_ANSWER = "\0none"
 _AGAIN = "Type yes to run it again: it may act twice"
+_BACK = "Type yes to roll back"
 
 
 @frozen
@@ -146,8 +147,8 @@ def choices(question: Question, arguments: str = "", grant: str = "", waiting: i
 def _lost_choices(question: LostResultAsked) -> list[Choice]:
     found = [Choice(label="Keep what it did: the model is told and looks before repeating", value="keep")]
     if question.checkpoint_id:
-        back = f"Go back to before it: rollback to {one_line(question.checkpoint_id, strict=True)}"
-        found.append(Choice(label=back, value="rollback"))
+        where = f"rollback to {one_line(question.checkpoint_id, strict=True)}, with preview"
+        found.append(Choice(label=f"Go back to before it: {where}", value="rollback", sure=_BACK))
     again = Choice(label="Run it again: after you confirm; it may act twice", value="again", sure=_AGAIN)
     stop = Choice(label="Stop here: decide later; the session stays as it is", value="stop")
     return [*found, again, stop]

@@ -11,7 +11,7 @@ from agent_tui.tui.transcript.blocks import Card
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
-    from agent_tui.tui.screens.rollback import RollbackMode
+    from agent_tui.tui.screens.rollback import RollbackMode, Settle
     from agent_tui.tui.screens.view import View
 
 
@@ -75,6 +75,12 @@ class Views:
         from agent_tui.tui.screens.rollback import PreviewView
 
         self._open(PreviewView(self._app, target, mode, paths))
+
+    def back_to_before(self, target: str, settle: "Settle") -> None:
+        """The preview of what settles a lost result: files alone, and `settle` does it."""
+        from agent_tui.tui.screens.rollback import PreviewView
+
+        self._open(PreviewView(self._app, target, "files", settle=settle))
 
     def redo(self) -> None:
         """`/redo`: the same preview, towards where the last rollback began."""

@@ -243,6 +243,7 @@ class FakeCheckpointer:
         self.uncovered: tuple[Uncovered, ...] = ()
         self.error: Exception | None = None
         self.rolled_back: list[str] = []
+        self.chosen: dict[str, Choice] = {}  # of files in conflict, in the last rollback
         self.off = False
         self.added: list[Path] = []
 
@@ -294,6 +295,7 @@ class FakeCheckpointer:
         session: str = "",
     ) -> RollbackResult:
         self.rolled_back.append(target)
+        self.chosen = dict(choices or {})
         return RollbackResult(target=target, undo=f"{session}/undo", changed=(), kept=())
 
     async def kept(self) -> Kept:

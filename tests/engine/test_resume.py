@@ -87,6 +87,21 @@ async def test_going_on_is_no_answer_about_a_lost_result_until_it_was_put_off(tm
     assert "Outcome unknown" in last_results(run.model.requests[0])[0]
 
 
+async def test_going_back_to_before_a_lost_command_heeds_what_was_chosen_of_files_in_conflict(
+    tmp_path: Path,
+) -> None:
+    await crash_in(tmp_path, "exec_command", {"cmd": "make"})
+    async with engine(tmp_path, text("done")) as run:
+        asked = await run.wait(LostResultAsked)
+        assert isinstance(asked, LostResultAsked)
+        conflicts = {"a.py": "take", "b.py": "nonsense"}
+        run.send(Settle(question_id=asked.question_id, choice="rollback", conflicts=conflicts))
+        await run.wait(TurnEnded, count=2)
+    assert run.checkpointer.rolled_back == [asked.checkpoint_id]
+    assert run.checkpointer.chosen == {"a.py": "take"}
+    assert "rolled back to before it" in last_results(run.model.requests[0])[0]
+
+
 async def test_a_lost_command_runs_again_only_when_a_person_says_so(tmp_path: Path) -> None:
     await crash_in(tmp_path, "exec_command", {"cmd": "make"})
     async with engine(tmp_path, text("done")) as run:

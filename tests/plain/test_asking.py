@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from agent_tui.engine.commands import CommandBody, Decide, Settle
+from agent_tui.engine.commands import CommandBody, Decide, Settle, Subject
 from agent_tui.engine.events import ApprovalAsked, LostResultAsked
 from agent_tui.engine.types import Decision
 from agent_tui.plain import questions
@@ -42,6 +43,9 @@ LOST = LostResultAsked(
 )  # fmt: skip
 
 
+PLAN = {"conflicts": [{"path": "a.py", "reason": "changed by you"}], "operations": []}
+
+
 class Person:
     """Types lines; keeps what was printed."""
 
@@ -55,6 +59,10 @@ class Person:
     async def read(self, prompt: str, draft: str = "") -> str | None:
         self.said.append(prompt + draft)
         return self._typed.pop(0) if self._typed else None
+
+    async def facts(self, subject: Subject, **args: str) -> Any | None:
+        self.said.append(f"{subject} {args}")
+        return PLAN
 
 
 def asked(question: Question, *typed: str) -> tuple[CommandBody | None, list[str]]:
@@ -120,7 +128,8 @@ def test_several_that_wait_are_denied_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "settled"), [(["3", "no", "1"], "keep"), (["3", "yes"], "again"), (["²", " 2 "], "rollback")]
+    ("typed", "settled"),
+    [(["3", "no", "1"], "keep"), (["3", "yes"], "again"), (["²", " 2 ", "yes"], "rollback")],
 )
 def test_a_call_whose_result_was_lost_runs_again_only_once_that_is_confirmed(
     typed: list[str], settled: str
@@ -128,6 +137,18 @@ def test_a_call_whose_result_was_lost_runs_again_only_once_that_is_confirmed(
     answer, said = asked(LOST, *typed)
     assert answer == Settle(question_id="q1", choice=settled)  # type: ignore[arg-type]  # one of its words
     assert ("Type yes to run it again: it may act twice, anything else to go back." in said) == ("3" in typed)
+
+
+def test_going_back_to_before_a_lost_call_shows_what_that_does_and_asks() -> None:
+    answer, said = asked(LOST, "2", "no", "2", "yes")
+    at = said.index("rollback_plan {'id': '7f3a/31'}")
+    assert said[at + 1 : at + 4] == [
+        "Rollback to before 7f3a/31:",
+        "  Conflict: a.py, changed by you; yours stays unless you choose",
+        "Type yes to roll back, anything else to go back.",
+    ]
+    assert said.count("Rollback to before 7f3a/31:") == 2
+    assert answer == Settle(question_id="q1", choice="rollback")
 
 
 def test_without_a_checkpoint_nothing_goes_back_to_before_a_lost_call() -> None:

@@ -409,7 +409,19 @@ PROMPTS = {
         check=shows("> 1  waiting", "1 of 2"),
     ),
     "k keeps a lost result": Case(play=gallery.lost, keys=[b".", b"k"], check=settled("keep")),
-    "b goes back before it": Case(play=gallery.lost, keys=[b".", b"b"], check=settled("rollback")),
+    "b shows what going back before it would do": Case(
+        play=gallery.lost,
+        keys=[b".", b"b"],
+        check=lambda it: sent()(it) and shows("rollback · files · to", "roll back", "Esc back")(it),
+    ),
+    "enter goes back before it once that was seen": Case(
+        play=gallery.lost,
+        keys=[b".", b"b", b"\r", b"f", b"c", b" ", b".", b"\r"],
+        check=sent(Settle(question_id="l1", choice="rollback", conflicts={"README.md": "take"})),
+    ),
+    "esc leaves what going back would do for the question": Case(
+        play=gallery.lost, keys=[b".", b"b", b".", ESC, b".", b"k"], check=settled("keep")
+    ),
     "a asks again": Case(play=gallery.lost, keys=[b".", b"a", b"."], check=shows("yes, run it again")),
     "x stops": Case(play=gallery.lost, keys=[b".", b"x"], check=settled("stop")),
     "esc stops": Case(play=gallery.lost, keys=[ESC], check=settled("stop")),

@@ -1,6 +1,6 @@
 """Questions of the model, lost results after a crash, and leaving with live terminals."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from agent_tui.engine import commands, events
@@ -150,7 +150,7 @@ class LostForm:
                 Choice(
                     key="b",
                     label="back to before it",
-                    note=f"rollback to {self.event.checkpoint_id}",
+                    note=f"rollback to {self.event.checkpoint_id}, with preview",
                     short="back",
                 )
             ]
@@ -187,7 +187,7 @@ class LostForm:
         elif key == "k" and not self._sure:
             return self._settle("keep")
         elif key == "b" and not self._sure and self.event.checkpoint_id:
-            return self._settle("rollback")
+            return Act(name="lost_back")
         elif key == "x" and not self._sure:
             return self._settle("stop")
         return None
@@ -202,6 +202,11 @@ class LostForm:
             self._sure = False
             return None
         return self._settle("stop")
+
+    def back(self, conflicts: Mapping[str, str]) -> Send:
+        """The rollback of its preview, with what was chosen there for files in conflict."""
+        settled = commands.Settle(question_id=self.event.question_id, choice="rollback", conflicts=conflicts)
+        return Send(body=settled)
 
     def _settle(self, choice: str) -> Effect:
         settled = commands.Settle(question_id=self.event.question_id, choice=choice)  # type: ignore[arg-type]  # the four keys above

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from textual.timer import Timer
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
 
 RollbackMode = Literal["files", "conversation", "both"]
+Settle = Callable[[Mapping[str, str]], None]  # conflict path → keep, take, merge
 _WHAT: dict[RollbackMode, str] = {
     "both": "files and conversation",
     "files": "files",
@@ -43,9 +44,10 @@ class PreviewView(View):
 
     def __init__(
         self, agent: "AgentApp", target: str, mode: RollbackMode, paths: tuple[str, ...] = (), *,
-        redo_at: str = "",
+        redo_at: str = "", settle: Settle | None = None,
     ) -> None:  # fmt: skip
         super().__init__(agent)
+        self._settle = settle  # does it, for a lost result: with its files the conversation stays
         self._redo_at = redo_at  # time of the rollback that would be taken back
         self._target = target
         self._mode: RollbackMode = mode
@@ -77,6 +79,8 @@ class PreviewView(View):
     def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
         if self._redo_at:
             return "Esc cancel"
+        if self._settle is not None:
+            return "↑ ↓ move · Esc back"
         others = {"both": "f files only · c conversation only", "files": "c both", "conversation": "f both"}[
             self._mode
         ]
@@ -192,7 +196,7 @@ class PreviewView(View):
             self._choices[path] = _CHOICES[(_CHOICES.index(now) + 1) % len(_CHOICES)]
         elif key in ("up", "down") and len(conflicts) > 1:
             self._at = (self._at + (1 if key == "down" else -1)) % len(conflicts)
-        elif character in ("f", "c") and not self._redo_at and self._stopping is None:
+        elif character in ("f", "c") and self._may_choose_mode:
             wanted: RollbackMode = "files" if character == "f" else "conversation"
             self._mode = wanted if self._mode == "both" else "both"
         elif character == "d" and self._target:
@@ -203,6 +207,10 @@ class PreviewView(View):
             return False
         self.draw()
         return True
+
+    @property
+    def _may_choose_mode(self) -> bool:
+        return not self._redo_at and self._settle is None and self._stopping is None
 
     def _run(self) -> None:
         if self._plan is None:
@@ -215,6 +223,10 @@ class PreviewView(View):
 
     def _send(self, *, force: bool) -> None:
         if self._plan is None:
+            return
+        if self._settle is not None:
+            self.agent.views.close_all()
+            self._settle(self._choices)
             return
         body = commands.Redo() if self._redo_at else commands.Rollback(
             checkpoint_id=self._target, mode=self._mode, paths=self._paths, choices=dict(self._choices),
