@@ -117,6 +117,32 @@ class ApplyPatch:
         except PatchError as error:
             return f"this patch would be refused: {error}\n"
 
+    async def texts(self, arguments: Arguments, policy: Policy) -> Mapping[str, str | None] | str:
+        """See `tools.patch.rewriting.texts_of`; a text says why there are none."""
+        from tools.patch.rewriting import texts_of
+
+        try:
+            return await _away(lambda: texts_of(self._plan(arguments, policy), policy))
+        except PatchError as error:
+            return str(error)
+
+    async def rewritten(
+        self, arguments: Arguments, texts: Mapping[str, str], policy: Policy
+    ) -> Arguments | str:
+        """Arguments after which these files are exactly so, or why there are none."""
+        from tools.patch.rewriting import rewritten
+
+        def work() -> Arguments:
+            changes = self._plan(arguments, policy)
+            return {
+                "patch": rewritten(changes, texts, policy, lambda patch: self._plan({"patch": patch}, policy))
+            }
+
+        try:
+            return await _away(work)
+        except PatchError as error:
+            return str(error)
+
     async def refusal(self, arguments: Arguments, policy: Policy) -> str:
         """Why it would be refused now, as the model will be told; '' where it fits, and where the reason
         would show something of a file that the model may not read unasked."""

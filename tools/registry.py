@@ -157,6 +157,18 @@ class Toolbox:
         """Diff of what a patch writes."""
         return await self._patch.preview(arguments, policy) if tool == self._patch.spec.name else ""
 
+    async def texts(self, tool: str, arguments: Arguments, policy: Policy) -> Mapping[str, str | None] | str:
+        """The files of a patch as they would be."""
+        return await self._patch.texts(arguments, policy) if tool == self._patch.spec.name else {}
+
+    async def rewritten(
+        self, tool: str, arguments: Arguments, texts: Mapping[str, str], policy: Policy
+    ) -> Arguments | str:
+        """The patch that makes other ones of them."""
+        if tool != self._patch.spec.name:
+            return f"`{tool}` makes no files"
+        return await self._patch.rewritten(arguments, texts, policy)
+
     async def refusal(self, tool: str, arguments: Arguments, policy: Policy) -> str:
         """Why a call would come to nothing now."""
         made = self._offered[tool]

@@ -64,7 +64,6 @@ class Settle:
 
     question_id: str
     choice: Literal["keep", "rollback", "again", "stop"]
-    conflicts: Mapping[str, str] = field(default_factory=dict)  # of a rollback: path → keep, take, merge
 
 
 @frozen
@@ -166,6 +165,9 @@ class Subject(StrEnum):
     MODELS = "models"  # list of objects name, where, context_window, price_input, price_output; about 1 s
     SETTINGS = "settings"  # object: key → value and origin
     TRANSCRIPT = "transcript"  # list of durable `Event`s, as they are, with a seq above args after
+    # Object: path → text of the files of an edit as it would leave them, null for what is no text to change;
+    # args call. With args texts=OBJECT (JSON), of changed ones: the arguments (JSON) that leave them so.
+    EDIT = "edit"
     REQUEST = "request"  # the exact next request body
 
 

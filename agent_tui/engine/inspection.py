@@ -1,6 +1,7 @@
 """Answers `Inspect`: facts of the session and its ports as plain data; changes nothing but `remove`."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -128,6 +129,23 @@ async def _request(scope: Scope, _: Mapping[str, str]) -> Any:
     return body.decode("utf-8", errors="replace")
 
 
+async def _edit(scope: Scope, args: Mapping[str, str]) -> Any:
+    call = scope.session.fold.calls.get(args.get("call", ""))
+    if call is None:
+        raise InspectionError(f"there is no call `{args.get('call', '')}`")
+    toolbox, policy, tool = scope.ports.toolbox, scope.ports.gate.policy(), call.proposed.tool
+    arguments = toolbox.check(tool, call.proposed.arguments)
+    if isinstance(arguments, str):
+        raise InspectionError(arguments)
+    if "texts" not in args:
+        found = await toolbox.texts(tool, arguments, policy)
+    else:
+        found = await toolbox.rewritten(tool, arguments, json.loads(args["texts"]), policy)
+    if isinstance(found, str):
+        raise InspectionError(found)
+    return dict(found) if "texts" not in args else json.dumps(found, ensure_ascii=False)
+
+
 async def _output(scope: Scope, args: Mapping[str, str]) -> Any:
     return await asyncio.to_thread(_read_output, scope, args)
 
@@ -219,5 +237,6 @@ _ANSWERS: Mapping[Subject, Callable[[Scope, Mapping[str, str]], Awaitable[Any]]]
     Subject.MODELS: _models,
     Subject.SETTINGS: _settings,
     Subject.TRANSCRIPT: _transcript,
+    Subject.EDIT: _edit,
     Subject.REQUEST: _request,
 }

@@ -91,6 +91,16 @@ class Toolbox(Hashable, Protocol):
     async def preview(self, tool: str, arguments: Arguments, policy: Policy) -> str:
         """Unified diff of what an edit would write; empty for other tools."""
 
+    async def texts(self, tool: str, arguments: Arguments, policy: Policy) -> Mapping[str, str | None] | str:
+        """The files of an edit as they would be: path → text, None for what is no text to change; empty
+        for other tools, a text where it would be refused."""
+
+    async def rewritten(
+        self, tool: str, arguments: Arguments, texts: Mapping[str, str], policy: Policy
+    ) -> Arguments | str:
+        """Arguments of an edit after which these files have exactly these texts and the others are as
+        `arguments` make them; a text says why there are none."""
+
     async def refusal(self, tool: str, arguments: Arguments, policy: Policy) -> str:
         """Why a valid call would come to nothing as things are, so that nobody is asked about it; the
         text is the answer to the model. Empty where it may work, or where saying why would show what

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agent_tui.engine import commands, events
 from agent_tui.engine.types import RULES_FILE, Decision, EndReason
 from agent_tui.safe_text import one_line
-from agent_tui.tui import words
+from agent_tui.tui import slash, words
 from agent_tui.tui.forms.approval import ApprovalForm
 from agent_tui.tui.forms.form import Act, Form, Send
 from agent_tui.tui.forms.question import LeaveForm, LostForm, QuestionForm
@@ -34,6 +34,7 @@ class Asking:
         self._current = ""
         self._own: LeaveForm | UnwritableForm | None = None  # a question of the interface itself
         self._told_unwritable = False
+        self._is_editing = False  # an editor has the files of an edit
 
     def fit(self, height: int) -> None:
         """The terminal has this many rows."""
@@ -184,14 +185,14 @@ class Asking:
             self._app.acts.do("prompt_full_view")
         elif name == "cancel":
             self._app.acts.do("cancel")
-        elif name == "lost_back":
-            self._go_back()
         elif name == "edit_outside":
             text = self._app.outside.edit(self._app.prompt.written)
             if text is not None and self._app.prompt.is_writing:
                 self._app.prompt.rewrite(text)
-        elif name == "edit_patch":
-            self._edit_patch()
+        elif name in ("edit_result", "edit_patch"):
+            form = self._app.prompt.form
+            if isinstance(form, ApprovalForm) and not self._is_editing:
+                self._app.run_worker(self._edit(form, name))
         elif name in ("lost_diff", "lost_output"):
             self._show_lost(name)
         elif name in ("stay", "retry_write", "quit_now"):
@@ -205,20 +206,52 @@ class Asking:
         elif name == "prune":
             self._app.outside.prune()
 
-    def _edit_patch(self) -> None:
-        """The patch in the external editor; it comes back as the arguments of the call, to run once."""
-        form = self._app.prompt.form
-        if not isinstance(form, ApprovalForm):
-            return
+    async def _edit(self, form: ApprovalForm, name: str) -> None:
+        """Another editor's work; the prompt takes keys again a moment after it."""
+        self._is_editing = True
+        try:
+            await (self._edit_result(form) if name == "edit_result" else self._edit_patch(form))
+        except RefusedError as error:
+            slash.notice(self._app, f"the edit cannot be used: {error}")
+        finally:
+            self._is_editing = False
+            self._app.prompt.returned()
+
+    async def _edit_result(self, form: ApprovalForm) -> None:
+        """The files as the edit would leave them in the external editor; what they are then comes back as
+        the arguments of the call, to run once."""
+        link, call_id = self._app.link, form.event.call_id
+        try:
+            texts: dict[str, str | None] = await link.ask(commands.Subject.EDIT, call=call_id)
+            why = "no file of this edit can be edited as text"
+        except RefusedError as error:
+            texts, why = {}, str(error)
+        files = {path: text for path, text in texts.items() if text is not None}
+        if not files:
+            slash.notice(self._app, f"{why}; the editor has its patch")
+            return await self._edit_patch(form)
+        changed = self._app.outside.edit_files(files)
+        if changed:
+            changes = json.dumps(changed, ensure_ascii=False)
+            self._send_edited(form, await link.ask(commands.Subject.EDIT, call=call_id, texts=changes))
+        return None
+
+    async def _edit_patch(self, form: ApprovalForm) -> None:
+        """The patch in the external editor, for what has no result to edit."""
         arguments = self._app.feed.calls.arguments(form.event.call_id)
         patch = arguments.get("patch")
         if not isinstance(patch, str):
-            self._app.say("this edit has no patch that could be edited", 4.0)
+            slash.notice(self._app, "this edit has no patch that could be edited")
             return
-        text = self._app.outside.edit(patch, suffix=".patch")
-        if text is not None and text.rstrip("\n") != patch.rstrip("\n"):
-            changed = json.dumps({**arguments, "patch": text + "\n"}, ensure_ascii=False)
-            self.answered(form.edited(changed))
+        changed = self._app.outside.edit_files({"edit.patch": patch})
+        if changed:
+            again = {**arguments, "patch": changed["edit.patch"]}
+            self._send_edited(form, json.dumps(again, ensure_ascii=False))
+
+    def _send_edited(self, form: ApprovalForm, arguments: str) -> None:
+        """Unless the question was answered while the editor was open."""
+        if self._app.prompt.form is form:
+            self.answered(form.edited(arguments))
 
     def _show_lost(self, name: str) -> None:
         form = self._app.prompt.form
@@ -229,14 +262,6 @@ class Asking:
         else:
             lost = form.event.checkpoint_id
             self._app.views.diff(f"since {lost}", {"checkpoint": lost}, before=lost, after="now")
-
-    def _go_back(self) -> None:
-        """To before a lost result, once its preview was seen."""
-        form = self._app.prompt.form
-        if isinstance(form, LostForm):
-            self._app.views.back_to_before(
-                form.event.checkpoint_id, lambda conflicts: self.answered(form.back(conflicts))
-            )
 
     def leave(self) -> None:
         """Ask whether live terminals may be stopped."""

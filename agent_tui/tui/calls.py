@@ -195,9 +195,10 @@ class Calls:
         call.changes, call.external, call.uncovered = body.changes, body.external, body.uncovered
         call.checkpoint_id = body.checkpoint_id or call.checkpoint_id
         call.after_id = self.after if call.checkpoint_id else ""
-        call.edited = call.shown if body.edited else ""
-        if body.edited:
-            call.shown = shown_arguments(body.tool, body.edited)
+        if body.edited and body.tool == "apply_patch":
+            call.edited = "another patch"  # of the same files
+        elif body.edited:
+            call.edited, call.shown = call.shown, shown_arguments(body.tool, body.edited)
         if outcome.status is OutcomeStatus.YIELDED and outcome.terminal:
             call.terminal = outcome.terminal
             self._terminals[outcome.terminal] = (card, call)

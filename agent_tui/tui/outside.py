@@ -6,7 +6,7 @@ import subprocess
 import sys
 import termios
 import tty
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from agent_tui import external_editor, handover, told
@@ -23,13 +23,33 @@ class Outside:
         self._app = app
         self.next_arguments: list[str] | None = None  # of `agent-tui`, after this session ended
 
-    def edit(self, text: str, *, suffix: str = ".md") -> str | None:
+    def edit(self, text: str) -> str | None:
         """The text after `$VISUAL` or `$EDITOR`; None when there is none or it failed."""
         try:
-            return external_editor.edited(text, self._in_front, suffix=suffix)
+            return external_editor.edited(text, self._in_front)
         except external_editor.EditorError as error:
             slash.notice(self._app, str(error))
             return None
+
+    def edit_files(self, files: Mapping[str, str]) -> dict[str, str] | None:
+        """Those of the files that the editor changed; what became of it is said where there are none."""
+        written = {path: text.encode("utf-8", errors="replace") for path, text in files.items()}
+        try:
+            left = external_editor.edited_files(written, self._in_front)
+        except external_editor.EditorError as error:
+            slash.notice(self._app, str(error))
+            return None
+        if left is None:
+            slash.notice(self._app, "the editor ended with an error; nothing was edited, the call waits")
+            return None
+        try:
+            changed = {path: data.decode() for path, data in left.items() if data != written[path]}
+        except UnicodeDecodeError:
+            slash.notice(self._app, "the editor left no UTF-8; nothing was edited, the call waits")
+            return None
+        if not changed:
+            slash.notice(self._app, "nothing was edited; the call waits as it was")
+        return changed
 
     def _in_front(self, argv: Sequence[str], then: Callable[[], None] = lambda: None) -> int:
         """The exit code of a program that has the terminal, also for what comes then. Raises OSError."""

@@ -1,5 +1,7 @@
 """The interface in a real terminal: type a task, see it streamed, allow, see what changed, leave, resume."""
 
+from pathlib import Path
+
 from tests.e2e import project
 from tests.e2e.project import call
 from tests.e2e.screen import start
@@ -30,6 +32,32 @@ def test_a_task_is_typed_allowed_and_done(program: Program, model_server: ModelS
         assert project.passes(program)
         screen.leave()
     assert "agent-tui resume" in screen.seen
+
+
+def test_an_edit_is_changed_by_its_result_before_it_is_written(
+    tmp_path: Path, model_server: ModelServer
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\ncp "$1" "$SEEN"\nsed -i "s/  # of.*/  # mine/" "$1"\n')
+    editor.chmod(0o755)
+    program = Program.at(tmp_path, EDITOR=str(editor), SEEN=str(tmp_path / "seen"))
+    project.make(program)
+    model_server.script([{"calls": [call("apply_patch", patch=project.PATCH)]}, {"text": "You changed it."}])
+    with start(program, model_server, *ASKING) as screen:
+        screen.shows("ready")
+        screen.say("mend the test")
+        screen.shows("y  once", "e  edit the result   opens $EDITOR with the patched file")
+        screen.type("e")
+        shown = screen.shows("● done", "You changed it.", "ready")
+        assert "edited by you; the model asked for: another patch" in shown
+        assert "M calc.py +1 -1" in shown
+        screen.leave()
+    assert "return a + b  # of another length" in (tmp_path / "seen").read_text()
+    assert (program.workspace / "calc.py").read_text() == "def add(a, b):\n    return a + b  # mine\n"
+    told = str(model_server.requests[-1].json)
+    assert "The user changed the arguments of this call to" in told and "# mine" in told
+    listed = program.run("checkpoints", "--json")
+    assert '"before_call"' in listed.out, listed.out
 
 
 def test_a_session_is_resumed_with_its_transcript(program: Program, model_server: ModelServer) -> None:

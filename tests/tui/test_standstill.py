@@ -124,7 +124,11 @@ async def test_a_patch_is_edited_outside_and_runs_once(
         call_id=asked.call_id, step_id="s1", tool="apply_patch", arguments='{"patch": "old"}', shown="a.py"
     )
     async with driven(tmp_path, [*scenes.turn(), proposed, asked]) as it:
-        monkeypatch.setattr(it.app.outside, "edit", lambda text, suffix: f"{text} and new")
+        monkeypatch.setattr(
+            it.app.outside,
+            "edit_files",
+            lambda files: {name: f"{text} and new\n" for name, text in files.items()},
+        )
         await it.wait_for_arming()
         await it.type("e")
         (sent,) = it.engine.sent_of(commands.Decide)

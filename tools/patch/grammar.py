@@ -8,7 +8,7 @@ BEGIN, END = "*** Begin Patch", "*** End Patch"
 END_OF_FILE = "*** End of File"
 MAX_FILES = 500  # of one patch: each is looked at before the call is judged
 _ADD, _DELETE, _UPDATE, _MOVE = "*** Add File: ", "*** Delete File: ", "*** Update File: ", "*** Move to: "
-_NO_NEWLINE = "\\ No newline at end of file"
+NO_NEWLINE = "\\ No newline at end of file"
 _NUMBERS = re.compile(r"-(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@")
 
 SectionKind = Literal["add", "delete", "update"]
@@ -131,7 +131,7 @@ class _Parser:
     def _added(self, section: Section, line: str) -> None:
         if line.startswith("+"):
             section.added.append(line[1:])
-        elif line == _NO_NEWLINE:
+        elif line == NO_NEWLINE:
             section.lacks_newline = True
         elif line.rstrip() == END_OF_FILE:
             return
@@ -154,7 +154,7 @@ class _Parser:
         if hunk.at_end:
             if line.strip():
                 raise self._error(f"a new part after `{END_OF_FILE}` starts with `@@`, found `{line[:60]}`")
-        elif line == _NO_NEWLINE and hunk.changes:
+        elif line == NO_NEWLINE and hunk.changes:
             kind = hunk.changes[-1][0]
             hunk.old_lacks_newline |= kind != "+"
             hunk.new_lacks_newline |= kind != "-"

@@ -207,9 +207,7 @@ class ApprovalForm:
                 )
             )
         if Decision.EDIT in offered:
-            patch = bool(self._files)
-            label, note = ("edit the patch", "opens $EDITOR with it") if patch else ("edit the command", "")
-            result.append(Choice(key="e", label=label, note=note, short="edit"))
+            result.append(self._edit_choice())
         result.append(Choice(key="n", label="deny", note=self._deny_note(), short="deny"))
         if Decision.DENY_RULE in offered:
             note = "shows the rule before it is saved"
@@ -219,6 +217,19 @@ class ApprovalForm:
             result.sort(key=lambda choice: "ysnfbep".index(choice.key))
         pause = f"deny all {self.waiting} that wait, and pause" if self.waiting > 1 else "deny and pause"
         return [*result, Choice(key="Esc", label=pause)]
+
+    def _edit_choice(self) -> Choice:
+        if not self._files:
+            return Choice(key="e", label="edit the command", short="edit")
+        if self._has_result:
+            note = f"opens $EDITOR with the patched file{'s' * (len(self._files) > 1)}"
+            return Choice(key="e", label="edit the result", note=note, short="edit")
+        return Choice(key="e", label="edit the patch", note="opens $EDITOR with it", short="edit")
+
+    @property
+    def _has_result(self) -> bool:
+        """Whether the edit leaves any text that can be changed, and not only less files or other names."""
+        return any(file.rows and file.kind != "D" for file in self._files)
 
     def _deny_note(self) -> str:
         if self.event.first_attempt:
@@ -251,7 +262,7 @@ class ApprovalForm:
         elif key == "f":
             self._write("say", "deny, and tell the model:", "", "Enter deny with this text · Esc back")
         elif key == "e" and self._files:
-            return Act(name="edit_patch")
+            return Act(name="edit_result" if self._has_result else "edit_patch")
         elif key == "e":
             self._write(
                 "edit",
