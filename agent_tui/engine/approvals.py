@@ -31,8 +31,9 @@ from agent_tui.engine.rule_scope import describe
 from agent_tui.engine.rules_file import load_rules, remove_rule, save_rules
 from agent_tui.engine.session_policy import session_facts, with_setting
 from agent_tui.engine.types import RULES_FILE, ApprovalPolicy, Config, Decision
-from agent_tui.engine.words import denial_text, grant_words, left_behind
+from agent_tui.engine.words import denial_text, left_behind
 from agent_tui.errors import AgentError
+from agent_tui.granted import in_words
 from checkpoints.types import FileChange
 from sandbox.policy import Mode, Policy
 from tools.types import Grant, Outcome
@@ -171,7 +172,7 @@ class SessionGate:
         return enforce
 
     def grants(self) -> Sequence[Mapping[str, Any]]:
-        """Session grants, then saved rules: id, scope, action, rule, allows."""
+        """Session grants, then saved rules: id, scope, action, rule, allows; of a grant what it adds, too."""
         self._rules = load_rules(self._rules_path)
         session = [
             {
@@ -180,7 +181,7 @@ class SessionGate:
                 "action": "allow",
                 "rule": "\n".join(grant.keys),
                 "allows": f"{grant.words}: {grant.cwd}",
-                "grant": grant_words(*parse_step(grant.step)),
+                "grant": in_words(grant.step),
             }
             for grant in self._grants.values()
         ]
@@ -191,7 +192,6 @@ class SessionGate:
                 "action": str(rule.action),
                 "rule": rule.pattern,
                 "allows": describe(rule) if rule.action == "allow" else "",
-                "grant": grant_words(rule.grant, rule.grant_detail),
             }
             for rule in self._rules
             if rule.workspace in ("", str(self._facts.policy.workspace))

@@ -7,6 +7,7 @@ later word that a wildcard stands for, another user's rights.
 import re
 
 from agent_tui.engine.rules import REST, UNKNOWN_WORD, Rule, is_plain, varies, words_of
+from agent_tui.granted import in_words
 from tools.types import Grant
 
 
@@ -130,5 +131,6 @@ def describe(rule: Rule) -> str:
     text += f" in {where}" if where else " in every workspace"
     if rule.kind not in ("run", "line"):
         return text
-    granted = str(rule.grant).replace("_", " ") + (f" {rule.grant_detail}" if rule.grant_detail else "")
-    return text + (", in the sandbox" if rule.grant is Grant.NONE else f", in the sandbox with: {granted}")
+    if rule.grant is Grant.NONE:
+        return f"{text}, in the sandbox"
+    return f"{text}, in the sandbox with: {in_words(f'{rule.grant} {rule.grant_detail}')}"

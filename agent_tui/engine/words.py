@@ -8,22 +8,7 @@ from agent_tui.engine.types import Decision
 from agent_tui.short_path import short_path
 from checkpoints.types import FileChange
 from sandbox.policy import Mode, Policy
-from tools.types import Assessment, Grant
-
-_GRANT_WORDS = {
-    Grant.NONE: "",
-    Grant.READ_PATH: "read {}",
-    Grant.WRITE_PATH: "write {}",
-    Grant.HOST: "connect to {}",
-    Grant.GIT_LANE: "commit to git",
-    Grant.NETWORK: "network on",
-    Grant.NO_SANDBOX: "NO SANDBOX",
-}
-
-
-def grant_words(grant: Grant, detail: str = "") -> str:
-    """A grant in the words of the screen."""
-    return _GRANT_WORDS[grant].format(short_path(detail))
+from tools.types import Assessment
 
 
 def sandbox_words(policy: Policy, facts: Facts) -> str:

@@ -327,6 +327,7 @@ def test_a_rule_is_listed_and_removed(untrusted: Bench) -> None:
         ("session", "run make y"),
         ("workspace", "run make x"),
     ]
+    assert "grant" not in listed[1]  # what it allows says it
     for each in listed:
         assert untrusted.gate.revoke(each["id"])
     assert untrusted.gate.grants() == []
@@ -603,6 +604,7 @@ def test_a_session_answer_never_keeps_the_sandbox_off(bench: Bench) -> None:
     bench.settle(call, bench.ask(call), Decision.SESSION, grant="network")
     verdict = bench.judge(call)
     assert verdict.policy == replace(bench.gate.policy(), git_lane=True, network=True)
+    assert [each["grant"] for each in bench.gate.grants()] == ["network on"]
 
 
 def denied(grant: Grant, detail: str) -> Outcome:

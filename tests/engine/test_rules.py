@@ -1,5 +1,6 @@
 import os
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -200,9 +201,11 @@ def test_a_rule_says_what_it_would_allow() -> None:
     rule = allow("run make publish INDEX=staging", workspace="/w", directory="/w")
     assert describe(rule) == "`make publish INDEX=staging` in /w, in the sandbox"
     wide = Rule(action=Action.ALLOW, pattern="run git fetch ...", grant=Grant.NETWORK)
-    assert (
-        describe(wide) == "`git fetch` and any further words in every workspace, in the sandbox with: network"
+    assert describe(wide) == (
+        "`git fetch` and any further words in every workspace, in the sandbox with: network on"
     )
+    cached = replace(rule, grant=Grant.WRITE_PATH, grant_detail="/c")
+    assert describe(cached) == "`make publish INDEX=staging` in /w, in the sandbox with: write /c"
 
 
 RULES = """\
