@@ -64,6 +64,7 @@ class Settle:
 
     question_id: str
     choice: Literal["keep", "rollback", "again", "stop"]
+    conflicts: Mapping[str, str] = field(default_factory=dict)  # of a rollback: path → keep, take, merge
 
 
 @frozen

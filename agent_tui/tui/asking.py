@@ -185,6 +185,8 @@ class Asking:
             self._app.acts.do("prompt_full_view")
         elif name == "cancel":
             self._app.acts.do("cancel")
+        elif name == "lost_back":
+            self._go_back()
         elif name == "edit_outside":
             text = self._app.outside.edit(self._app.prompt.written)
             if text is not None and self._app.prompt.is_writing:
@@ -262,6 +264,14 @@ class Asking:
         else:
             lost = form.event.checkpoint_id
             self._app.views.diff(f"since {lost}", {"checkpoint": lost}, before=lost, after="now")
+
+    def _go_back(self) -> None:
+        """To before a lost result, once its preview was seen."""
+        form = self._app.prompt.form
+        if isinstance(form, LostForm):
+            self._app.views.back_to_before(
+                form.event.checkpoint_id, lambda conflicts: self.answered(form.back(conflicts))
+            )
 
     def leave(self) -> None:
         """Ask whether live terminals may be stopped."""
