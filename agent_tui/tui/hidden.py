@@ -1,6 +1,5 @@
 """All blocks of a session, with lines where what the model no longer sees begins and ends."""
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from agent_tui.frozen import frozen
@@ -92,8 +91,7 @@ def _between(part: list[Block], by: Compaction | None, *, is_followed: bool) -> 
     """A part and its marks; where another follows at once, its beginning is the end of this one."""
     if by is None:
         return part
-    at = time.strftime("%H:%M", time.localtime(by.at))
     numbers = [block.step for block in part if block.step]
     told = f", {steps(min(numbers), max(numbers))}" if numbers else ""
-    begin = Mark(text=f"hidden by compaction {at}{told} (shown here)")
+    begin = Mark(text=f"hidden by compaction {words.time_of_day(by.at)}{told} (shown here)")
     return [begin, *part, *([] if is_followed else [Mark(text="hidden by compaction to here", ends=True)])]

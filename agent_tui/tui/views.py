@@ -1,12 +1,11 @@
 """Opens the full-screen views; each module is imported when it is first needed."""
 
-import time
 from typing import TYPE_CHECKING
 
 from textual import events as toolkit
 
 from agent_tui.engine.commands import Subject
-from agent_tui.tui import slash
+from agent_tui.tui import slash, words
 from agent_tui.tui.transcript.blocks import Card
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ class Views:
             slash.notice(self._app, "Nothing to redo")
             return
         undo, mode = (last.files.undo if last.files else ""), last.mode
-        at = time.strftime("%H:%M", time.localtime(self._app.session.rolled_back_at))
+        at = words.time_of_day(self._app.session.rolled_back_at)
         self._open(PreviewView(self._app, undo, mode if undo else "conversation", redo_at=at))
 
     def diff(self, title: str, args: dict[str, str], *, before: str = "before", after: str = "after") -> None:

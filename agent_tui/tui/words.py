@@ -1,5 +1,7 @@
 """Numbers, times and paths in words, the same everywhere on the screen."""
 
+import time
+
 from agent_tui.attachment import facts_of
 from agent_tui.short_path import short_path
 from context.items import Image
@@ -16,6 +18,11 @@ def clock(seconds: float) -> str:
     hours, rest = divmod(whole, 3600)
     minutes, rest = divmod(rest, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def time_of_day(at: float) -> str:
+    """The moment `at`, seconds since 1970, on the clocks here: `14:31`."""
+    return time.strftime("%H:%M", time.localtime(at))
 
 
 def tokens(count: int) -> str:

@@ -1,6 +1,5 @@
 """Restore points: of this session (rewind), or of all sessions of the workspace."""
 
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -83,11 +82,6 @@ def before_words(point: Point) -> str:
     if cause.tool == "apply_patch":
         return summary or "a patch"
     return f"`{summary}`" if summary else cause.tool or cause.phase.value.replace("_", " ")
-
-
-def clock_of(at: float) -> str:
-    """Local time of day."""
-    return time.strftime("%H:%M", time.localtime(at))
 
 
 def changed_after(point: Point) -> Line:
@@ -184,14 +178,14 @@ class CheckpointsView(ListView[Point]):
         room = max(len(each.checkpoint.id) for each in self.items) + 1
         spans = [
             *untrusted(f"{item.checkpoint.id:<{room}} ", "muted"),
-            Span(f"{clock_of(item.at)}  ", "muted"),
+            Span(f"{words.time_of_day(item.at)}  ", "muted"),
         ]
         other = "" if item.checkpoint.session == self.agent.session.session_id else ", other session"
         return [*spans, *untrusted(f"before {before_words(item)}{other}", strict=True)]
 
     def _told(self, item: Point, look: Look, room: int) -> list[Span]:
         """As the transcript says it: messages stand out, calls are below them."""
-        cause, when = item.checkpoint.cause, Span(f"{clock_of(item.at)} ", "muted")
+        cause, when = item.checkpoint.cause, Span(f"{words.time_of_day(item.at)} ", "muted")
         if item.external:
             return [when, Span("    external, you or another program", "external")]
         if cause.phase is Phase.TURN_START:
@@ -210,8 +204,8 @@ class CheckpointsView(ListView[Point]):
         if taken is None:
             return f"rolled back to {one_line(name)}" if name else "rolled back"
         if taken.cause.phase is Phase.BEFORE_ROLLBACK:
-            return f"redone, back to {clock_of(taken.created_at)}"
-        return f"rolled back to before {clock_of(taken.created_at)}"
+            return f"redone, back to {words.time_of_day(taken.created_at)}"
+        return f"rolled back to before {words.time_of_day(taken.created_at)}"
 
     def moved(self) -> None:
         self._plan = None
@@ -238,7 +232,7 @@ class CheckpointsView(ListView[Point]):
             return []
         separator, broken = own_words(" · ", look.glyphs), item.checkpoint.broken
         name = f"{separator}checkpoint {item.checkpoint.id}"
-        head = untrusted(f"  before {clock_of(item.at)} {before_words(item)}", strict=True)
+        head = untrusted(f"  before {words.time_of_day(item.at)} {before_words(item)}", strict=True)
         rows = [(*clip(head, look.width - len(name), look.glyphs.more), Span(name))]
         if broken:
             words_of = untrusted(f"  ! it cannot be restored: {broken}", "attention")

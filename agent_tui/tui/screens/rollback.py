@@ -1,7 +1,6 @@
 """The preview that stands before every rollback and redo: the exact list, conflicts first."""
 
 import re
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -113,7 +112,7 @@ class PreviewView(View):
         if self._redo_at:
             return f"redo · back to {self._redo_at}", ""
         target = self._plan.target if self._plan is not None else self._target
-        before = time.strftime("before %H:%M · ", time.localtime(self._taken_at)) if self._taken_at else ""
+        before = f"before {words.time_of_day(self._taken_at)} · " if self._taken_at else ""
         return f"rollback · {_WHAT[self._mode]} · to {before}{target}", ""
 
     def content(self, look: Look) -> Sequence[Line]:
@@ -166,7 +165,7 @@ class PreviewView(View):
         ]
         for index, conflict in enumerate(conflicts):
             mark = "  > " if index == self._at else "    "
-            when = time.strftime("%H:%M", time.localtime(conflict.changed_at)) if conflict.changed_at else ""
+            when = words.time_of_day(conflict.changed_at) if conflict.changed_at else ""
             choice = _CHOICE_WORDS[self._choices.get(conflict.path, "keep")]
             left = [
                 Span(mark, "accent"),

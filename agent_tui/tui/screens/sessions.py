@@ -31,7 +31,7 @@ def when(at: float, now: float) -> str:
     """`today 14:31`, `yesterday`, `24 Nov`."""
     then, today = time.localtime(at), time.localtime(now)
     if then[:3] == today[:3]:
-        return time.strftime("today %H:%M", then)
+        return f"today {words.time_of_day(at)}"
     if then[:3] == time.localtime(now - 86_400)[:3]:
         return "yesterday"
     return time.strftime("%d %b", then).lstrip("0")
@@ -39,8 +39,7 @@ def when(at: float, now: float) -> str:
 
 def _moment(at: float, now: float) -> str:
     """`13:40`, or the day where it was another."""
-    clock = time.strftime("%H:%M", time.localtime(at))
-    return clock if time.localtime(at)[:3] == time.localtime(now)[:3] else when(at, now)
+    return words.time_of_day(at) if time.localtime(at)[:3] == time.localtime(now)[:3] else when(at, now)
 
 
 def ended_words(item: Entry, own: str) -> str:

@@ -1,7 +1,6 @@
 """Tool cards: the line that always names the object, live output, changed files."""
 
 import json
-import time
 from collections.abc import Sequence
 
 from agent_tui.tui import words
@@ -134,7 +133,7 @@ def right_end(call: Call, look: Look) -> str:
     if call.state in ("invalid", "skipped", "not_run"):
         return call.detail
     if call.state == "outcome_unknown":
-        at = time.strftime(" %H:%M", time.localtime(call.started_at)) if call.started_at else ""
+        at = f" {words.time_of_day(call.started_at)}" if call.started_at else ""
         return f"result lost{at}"
     if call.state == "timed_out":
         return f"after {call.duration_s:.0f} s"

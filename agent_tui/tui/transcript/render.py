@@ -1,6 +1,5 @@
 """Blocks to lines, one function for each kind; pure."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -44,7 +43,7 @@ def _welcome(block: blocks.Welcome, look: Look) -> list[Line]:
 
 def _user(block: blocks.UserMessage, look: Look) -> list[Line]:
     lead = (Span(look.glyphs.user + " ", "accent"),)
-    told = [time.strftime("%H:%M", time.localtime(block.at))] if look.facts and block.at else []
+    told = [words.time_of_day(block.at)] if look.facts and block.at else []
     told += [block.right] if block.right else []
     right = [Span(own_words(" · ", look.glyphs).join(told), "muted")] if told else []
     first_room = look.width - (width_of(right) + 1 if right else 0)
@@ -181,8 +180,7 @@ def _back_again(block: blocks.RolledBack) -> str:
     is_one = len(parts) == 1 and max(count, block.items) <= 1
     then = "before the rollback"
     if block.back_to:
-        at = time.strftime("%H:%M", time.localtime(block.back_to))
-        then = f"{'it was' if is_one else 'they were'} at {at}"
+        then = f"{'it was' if is_one else 'they were'} at {words.time_of_day(block.back_to)}"
     return f"{' and '.join(parts)} {'is' if is_one else 'are'} back as {then}"
 
 
