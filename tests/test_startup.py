@@ -31,6 +31,8 @@ HEAVY = {
 LATER = {
     "agent_tui.config.edit",
     "agent_tui.engine.facts",
+    "agent_tui.engine.inspection",
+    "agent_tui.engine.undo",
     "agent_tui.models.errors",
     "agent_tui.models.offers",
     "agent_tui.stored",
