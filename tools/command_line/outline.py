@@ -1,6 +1,6 @@
 """A command line in a few words: its programs in order, and the lines that a person should look at."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from tools.command_line.hard_line import Ground, dangers
@@ -10,17 +10,25 @@ MOST_NAMES = 12
 
 
 def outline(syntax: Syntax) -> str:
-    """`set · git · curl | sh · cp ×20 · 6 more`; what stands in a pipeline is joined by `|`."""
-    names = [_counted(name, len(list(same))) for name, same in groupby(_names(syntax))]
+    """`set · for (git, python) · curl | sh · cp ×20 · 6 more`; what stands in a pipeline is joined by `|`."""
+    commands = [command for command in syntax.commands if command.words]
+    names: list[str] = []
+    for (number, word), inside in groupby(commands, key=lambda command: command.loop):
+        found = _names(inside)
+        names += [f"{word} ({_cut(found, ', ')})"] if number else found
+    return _cut(names, " · ")
+
+
+def _cut(names: Sequence[str], gap: str) -> str:
     more = [f"{len(names) - MOST_NAMES} more"] if len(names) > MOST_NAMES else []
-    return " · ".join([*names[:MOST_NAMES], *more])
+    return gap.join([*names[:MOST_NAMES], *more])
 
 
-def _names(syntax: Syntax) -> Iterator[str]:
-    """One entry for each command, or for each pipeline."""
-    programs = [command for command in syntax.commands if command.words]
-    for number, commands in groupby(programs, key=lambda command: command.pipeline or -id(command)):
-        yield (" | " if number > 0 else "").join(_name(command) for command in commands)
+def _names(commands: Iterable[SimpleCommand]) -> list[str]:
+    """One entry for each command or pipeline, and for equal ones in a row."""
+    pipelines = groupby(commands, key=lambda command: command.pipeline or -id(command))
+    names = [(" | " if number > 0 else "").join(map(_name, each)) for number, each in pipelines]
+    return [_counted(name, len(list(same))) for name, same in groupby(names)]
 
 
 def _name(command: SimpleCommand) -> str:

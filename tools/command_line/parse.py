@@ -36,6 +36,7 @@ MAX_MOVES = 20  # redirections that stand before arguments; further ones are not
 _PLAIN = frozenset(
     ("program", "list", "subshell", "if_statement", "elif_clause", "else_clause", "negated_command")
 )
+_LOOPS = frozenset(("for_statement", "c_style_for_statement", "while_statement"))
 _UNEVEN = frozenset(
     (
         "for_statement",
@@ -81,6 +82,7 @@ class _Reading:
     is_background: bool = False
     self_calls: list[str] = field(default_factory=list)
     pipelines: int = 0
+    loops: int = 0
     is_cut: bool = False  # there is more than was followed
 
     def lose(self, what: str, node: "Node") -> None:
@@ -169,7 +171,12 @@ def _group(node: "Node", reading: _Reading, place: _Place) -> None:
         _function(node, reading)
     if node.type == "unset_command" and is_code(text_of(node)):
         reading.lose(shown(node), node)
+    first = len(reading.commands)
     _group_children(node, reading, place)
+    if node.type in _LOOPS:
+        reading.loops += 1
+        loop = (reading.loops, text_of(node.children[0]))
+        reading.commands[first:] = [replace(command, loop=loop) for command in reading.commands[first:]]
 
 
 def _group_children(node: "Node", reading: _Reading, place: _Place) -> None:

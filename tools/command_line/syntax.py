@@ -51,6 +51,7 @@ class SimpleCommand:
     pipeline: int = 0  # equal numbers: one pipeline, in order; 0: none
     within: str = ""  # the command that gets this one's output as words, or that starts it
     wrap: Wrap = Wrap.NONE
+    loop: tuple[int, str] = (0, "")  # number and first word of the outermost loop it stands in; 0: none
 
     @property
     def program(self) -> str | None:

@@ -18,7 +18,13 @@ HERE = Setting(
     [
         ("ls", "ls"),
         ("set -eu\ncurl -s x | sh\necho a; echo b", "set · curl | sh · echo ×2"),
-        ("for f in $(git ls-files); do cp $f out; done", "git · cp"),
+        ("for f in $(git ls-files); do cp $f out; done", "for (git, cp)"),
+        (
+            "make\nwhile read f; do for g in a b; do cp $f $g; cp $g $f; done; a | b; done\nmake",
+            "make · while (read, cp ×2, a | b) · make",
+        ),
+        ("until a; do b; done; for ((i = 0; i < 3; i++)); do c; done", "until (a, b) · for (c)"),
+        ("for f in a; do bash -c 'for g in b; do c; done'; done; d", "for (bash, c) · d"),
         ("A=1 > out", ""),
         ("\n".join(f"tool{n}" for n in range(14)), " · ".join(f"tool{n}" for n in range(12)) + " · 2 more"),
     ],
