@@ -13,6 +13,7 @@ from agent_tui.tui import cutting, words
 from agent_tui.tui.calls import Calls
 from agent_tui.tui.cutting import Cut
 from agent_tui.tui.ends import AGAIN, ended, failing
+from agent_tui.tui.opening import Opening
 from agent_tui.tui.state import Asked, Pending, Retry, State
 from agent_tui.tui.transcript import blocks
 from checkpoints.types import Phase
@@ -32,6 +33,7 @@ class Feed:
         self.cuts: list[Cut] = []
         self._places: dict[str, blocks.Block | None] = {}  # checkpoint → block before it
         self.calls = Calls(self.add, self.touch)
+        self.opening = Opening(self.add, self.touch)
         self._reasoning: blocks.Reasoning | None = None
         self._answer: blocks.Answer | None = None
         self._plan: blocks.Plan | None = None
@@ -111,6 +113,7 @@ class Feed:
 
     def _status(self, body: events.StatusChanged) -> None:
         status = self.state.status
+        self.opening.is_open &= body.sandbox is None  # the first that says what there is ends a start
         self.state.told_undo(body.undo, self._at)
         for name in (
             "sandbox",
@@ -137,8 +140,11 @@ class Feed:
             self.state.title = body.value
 
     def _notice(self, body: events.NoticeRaised) -> None:
-        information = body.level == "info"
-        self.add(blocks.Notice(text=body.text, ended=body.level == "error", information=information))
+        ended, information = body.level == "error", body.level == "info"
+        if self.opening.is_open:
+            self.opening.tell(body.text, ended=ended, information=information)
+        else:
+            self.add(blocks.Notice(text=body.text, ended=ended, information=information))
 
     def _closed(self, body: events.SessionClosed) -> None:
         self.state.closed = True

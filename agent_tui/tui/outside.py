@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from agent_tui import external_editor, handover, told
 from agent_tui.tui import multiplexer, slash
+from agent_tui.tui.opening import HINT
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
@@ -65,7 +66,8 @@ class Outside:
             answer = await multiplexer.ask()
             self._app.keys_told = multiplexer.sends_modified_enter(answer)
             for text in told.news(state_dir, multiplexer.notices(answer)):
-                slash.notice(self._app, text)
+                self._app.feed.opening.tell(text, information=True, rank=HINT)
+            self._app.flush()
 
     def doctor(self) -> None:
         """`agent-tui doctor` with what this session runs with, until a key."""

@@ -183,7 +183,8 @@ def _status(app: "AgentApp", argument: str) -> None:
 
     line = status.line(app.session.status, 10_000, app.glyphs)
     title = f" · {app.session.title}" if app.session.title else ""
-    notice(app, f"session {app.session.session_id}{title} · {plain(line).strip()}")
+    rest = [f"\nat the start: {one_line(text)}" for text in app.feed.opening.rest]
+    notice(app, f"session {app.session.session_id}{title} · {plain(line).strip()}" + "".join(rest))
 
 
 def _plan(app: "AgentApp", argument: str) -> None:

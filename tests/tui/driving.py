@@ -187,10 +187,11 @@ async def driven(
     on: Callable[[commands.CommandBody], Play] | None = None,
     look: Chosen | None = None,
     offered: str = "",
+    start: Play | None = None,
     **config: Any,
 ) -> AsyncIterator[Driven]:
-    """An app over a `FakeEngine` that plays `play` after the start of a session."""
-    engine = FakeEngine([*scenes.started(), *play], on=on)
+    """An app over a `FakeEngine` that plays `play` after the start of a session, the usual one or `start`."""
+    engine = FakeEngine([*(scenes.started() if start is None else start), *play], on=on)
     clock = FakeClock()
     app = AgentApp(
         engine.start, scenes.config(tmp, **config), look=look or Chosen(), clock=clock, offered=offered

@@ -1,0 +1,64 @@
+"""What a start has to tell: at most three blocks, the most important first; `/status` has the rest.
+
+A notice has no kind but its words, so its place is found in them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent_tui.tui.transcript.blocks import Notice
+
+SHOWN = 3
+HINT = 4  # the rank of what the terminal around us does to keys
+_OTHER = 3  # the rank of what no word below is in
+_WORDS = (  # by rank
+    ("sandbox", "undo", "checkpoint", "approval"),
+    ("session store was damaged", "records of this session", "without a close", "without restoring"),
+    ("also works in this directory",),
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Told:
+    rank: int
+    text: str
+    ended: bool
+    information: bool
+
+
+class Opening:
+    """Takes the notices of a start; `add` and `touch` are the feed's."""
+
+    def __init__(self, add: Callable[[Notice], None], touch: Callable[[Notice], None]) -> None:
+        self._add = add
+        self._touch = touch
+        self._told: list[_Told] = []
+        self._blocks: list[Notice] = []
+        self.is_open = False  # whether what is told now belongs to the start
+
+    @property
+    def rest(self) -> list[str]:
+        """What has no block."""
+        return [each.text for each in self._told[SHOWN:]]
+
+    def tell(
+        self, text: str, *, ended: bool = False, information: bool = False, rank: int | None = None
+    ) -> None:
+        """Show it in its place among the others; what a person may have read already only moves."""
+        found = 0 if ended else _rank(text) if rank is None else rank
+        self._told.append(_Told(rank=found, text=text, ended=ended, information=information))
+        self._told.sort(key=lambda each: each.rank)
+        if len(self._blocks) < SHOWN:
+            self._blocks.append(Notice(text=""))
+            self._add(self._blocks[-1])
+        for block, each in zip(self._blocks, self._told, strict=False):
+            block.text, block.ended, block.information = each.text, each.ended, each.information
+            self._touch(block)
+        if self.rest:
+            self._blocks[-1].text += f" (+ {len(self.rest)} more, in /status)"
+
+
+def _rank(text: str) -> int:
+    lowered = text.lower()
+    found = (rank for rank, words in enumerate(_WORDS) if any(word in lowered for word in words))
+    return next(found, _OTHER)
