@@ -137,6 +137,7 @@ class ApprovalAsked:
     expires_at: float | None = None
     policy: str = ""  # approval, sandbox mode and network it was asked under
     grants: tuple[str, ...] = ()  # what `g` steps through, smallest first: "write_path /x", "network"
+    sandbox_short: str = ""  # the sandbox in few words, for a low screen
 
 
 @frozen

@@ -10,10 +10,11 @@ from agent_tui.engine.ports import GatedCall
 from agent_tui.engine.rule_scope import breadth, describe, widenings
 from agent_tui.engine.rules import UNKNOWN_WORD, Action, Rule
 from agent_tui.engine.types import Decision
-from agent_tui.engine.words import sandbox_words, session_words
+from agent_tui.engine.words import sandbox_in_short, sandbox_words, session_words
 from agent_tui.frozen import frozen
 from tools.types import Grant
 
+MOST_WHY = 300  # characters; what a model can lengthen stands whole in the reason of the assessment
 _WITH_RULES = ("command", "network", "tool")  # edits and reads are granted for a session at most
 _DENIED_BY_RULE = ("run", "line", "edit", "read", "write", "tool")  # hosts cannot be told apart
 
@@ -34,14 +35,16 @@ def ask_about(
     step = smallest(call.assessment)
     repeats = question.may_repeat and not is_bare(call.assessment, facts) and step != Grant.NO_SANDBOX
     rules = saved_rules(call, facts) if repeats and not question.first_attempt else ()
+    sandbox = apply_grant(facts.policy, call.assessment, step)
     return ApprovalAsked(
         approval_id=approval_id,
         call_id=call.call_id,
         tool=call.tool,
         assessment=call.assessment,
         cwd=cwd_of(call.assessment, facts),
-        why=question.why,
-        sandbox=sandbox_words(apply_grant(facts.policy, call.assessment, step), facts),
+        why=question.why if len(question.why) <= MOST_WHY else f"{question.why[:MOST_WHY]}…",
+        sandbox=sandbox_words(sandbox, facts),
+        sandbox_short=sandbox_in_short(sandbox, facts),
         digest=call_digest(call, facts),
         choices=_choices(
             call, repeats, bool(rules), bool(question.first_attempt), bool(denying_rules(call, facts))

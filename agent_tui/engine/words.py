@@ -24,6 +24,15 @@ def sandbox_words(policy: Policy, facts: Facts) -> str:
     return f"writes in {', '.join(short_path(str(root)) for root in roots)}, {network}"
 
 
+def sandbox_in_short(policy: Policy, facts: Facts) -> str:
+    """The same as the status line has it, where there is a sandbox: `workspace+1, net off`."""
+    if policy.mode is Mode.OFF or not facts.sandbox_available:
+        return sandbox_words(policy, facts)
+    roots = len(policy.extra_roots) + len(policy.writable)
+    reach = "read-only" if policy.mode is Mode.READ_ONLY else f"workspace+{roots}" if roots else "workspace"
+    return f"{reach}, net {'on' if policy.network else 'off'}"
+
+
 def session_words(assessment: Assessment, step: str) -> str:
     """What an answer for this session would cover."""
     bodies = [key.partition(" ")[2] for key in assessment.keys if not key.startswith("in ")]
