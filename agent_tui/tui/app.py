@@ -88,8 +88,7 @@ class AgentApp(App[int], inherit_bindings=False):
         self.config = config
         self.guardian: Guardian | None = None
         self.session = State(status=status_of(config))
-        self.feed = Feed(self.session)
-        self.feed.opening.is_open = True
+        self.feed = Feed(self.session, is_start=True)
         self.link = Link(start, self._apply)
         self.glyphs = ASCII if chosen.ascii_only else UNICODE
         self.look_theme, self.keys_told = chosen.theme, chosen.keys_told

@@ -26,14 +26,14 @@ AFTER_ANSWER = "after this answer, without its calls"
 class Feed:
     """Applies events; `added` and `dirty` tell the app which blocks are new or changed."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, *, is_start: bool = False) -> None:
         self.state = state
         self.added: list[blocks.Block] = []
         self.dirty: dict[int, blocks.Block] = {}
         self.cuts: list[Cut] = []
         self._places: dict[str, blocks.Block | None] = {}  # checkpoint → block before it
         self.calls = Calls(self.add, self.touch)
-        self.opening = Opening(self.add, self.touch)
+        self.opening = Opening(self.add, self.touch, is_open=is_start)
         self._reasoning: blocks.Reasoning | None = None
         self._answer: blocks.Answer | None = None
         self._plan: blocks.Plan | None = None

@@ -29,12 +29,14 @@ class _Told:
 class Opening:
     """Takes the notices of a start; `add` and `touch` are the feed's."""
 
-    def __init__(self, add: Callable[[Notice], None], touch: Callable[[Notice], None]) -> None:
+    def __init__(
+        self, add: Callable[[Notice], None], touch: Callable[[Notice], None], *, is_open: bool
+    ) -> None:
         self._add = add
         self._touch = touch
         self._told: list[_Told] = []
         self._blocks: list[Notice] = []
-        self.is_open = False  # whether what is told now belongs to the start
+        self.is_open = is_open  # whether what is told now belongs to the start
 
     @property
     def rest(self) -> list[str]:
