@@ -9,11 +9,11 @@ from agent_tui.engine.drift import drift_parts
 from agent_tui.engine.events import NoticeRaised, SessionClosed, SessionStarted, StatusChanged
 from agent_tui.engine.framing import view_of, window_of
 from agent_tui.engine.limits import named_limits
+from agent_tui.engine.lookout import Lookout
 from agent_tui.engine.ports import Ports
 from agent_tui.engine.resume import crash_parts, kill_lost_terminals
 from agent_tui.engine.settings import SettingError, apply, assumption_parts
 from agent_tui.engine.types import SandboxStatus, TaskStatus
-from agent_tui.engine.watching import Watch
 from agent_tui.engine.work import Work
 from context.items import NoticeItem
 
@@ -44,11 +44,11 @@ async def open_session(
     if told := assumption_parts(session, work.ports):
         await session.commit(*told)
     _show_status(work, sandbox)
-    watch = Watch(session, work.ports)
-    work.aside(watch.run())
-    work.aside(watch.follow_terminals())
+    lookout = Lookout(session, work.ports)
+    work.aside(lookout.run())
+    work.aside(lookout.follow_terminals())
     if work.config.interactive and not session.fold.log and work.ports.branch():
-        work.aside(watch.count_changes())
+        work.aside(lookout.count_changes())
 
 
 async def _store_return(work: Work, start: SessionStarted) -> None:

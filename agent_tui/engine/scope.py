@@ -5,8 +5,8 @@ from pathlib import Path
 
 from agent_tui.engine.events import ApprovalAsked, ApprovalDecided
 from agent_tui.engine.ports import Ports
+from agent_tui.engine.relay import Relay
 from agent_tui.engine.session import Session
-from agent_tui.engine.standby import Relay
 from agent_tui.engine.stop import Stop
 from agent_tui.engine.types import Config
 from agent_tui.engine.waits import Waits

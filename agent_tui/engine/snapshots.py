@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent_tui.engine.events import Body, CallChanged, CheckpointTaken, NoticeRaised, StatusChanged
+from agent_tui.engine.lookout import undo_notice
 from agent_tui.engine.prepare import Prepared, card_text
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.types import CallState
-from agent_tui.engine.watching import undo_notice
 from agent_tui.engine.waves import is_empty
 from agent_tui.frozen import frozen
 from checkpoints.types import Author, Cause, Checkpoint, CheckpointError, FileChange, Phase

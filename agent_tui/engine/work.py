@@ -18,12 +18,12 @@ from agent_tui.engine.framing import view_of
 from agent_tui.engine.loop import Turn
 from agent_tui.engine.own_calls import run_own
 from agent_tui.engine.ports import Ports
+from agent_tui.engine.relay import Relay
 from agent_tui.engine.resume import Recovery
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Session
 from agent_tui.engine.settings import SettingError, apply, change
 from agent_tui.engine.snapshots import Snapshots
-from agent_tui.engine.standby import Relay
 from agent_tui.engine.stop import Stop, StoppedError
 from agent_tui.engine.title import give_title, wants_title
 from agent_tui.engine.types import Config, TaskStatus
@@ -52,7 +52,7 @@ class Work:
         self.waits = Waits()
         self.early: Early = {}
         self.task: asyncio.Task[None] | None = None
-        self.asides: set[asyncio.Task[None]] = set()  # inspections, the watch, the title
+        self.asides: set[asyncio.Task[None]] = set()  # inspections, the lookout, the title
         self._artifacts = artifacts
         self._boot_id = boot_id
         self._relay = Relay(ports)

@@ -20,7 +20,7 @@ def undo_notice(health: Health) -> str:
     return f"undo: {health.detail}" if health.state == "ok" and health.detail else ""
 
 
-class Watch:
+class Lookout:
     """Looks twice a second; stores only what has changed."""
 
     def __init__(self, session: Session, ports: Ports) -> None:
