@@ -62,6 +62,14 @@ def test_after_a_real_count_only_what_was_added_is_estimated() -> None:
     assert meter.tokens(build_view(maker.items, system="s", project="", tools=TOOLS)) > 12_345
 
 
+def test_a_reported_size_of_nothing_is_no_report() -> None:
+    view = build_view(make_log(2, 10).items, system="s", project="", tools=TOOLS)
+    meter = Meter()
+    estimate = meter.tokens(view)
+    meter.observe(view, 0)
+    assert meter.tokens(view) == estimate > 0
+
+
 def test_the_factor_stays_in_its_range() -> None:
     maker = make_log(2, 10)
     meter = Meter()
