@@ -1,14 +1,18 @@
 """Prints docs/reference.md from the parsers themselves; a test compares the two."""
 
 import os
+from collections.abc import Iterator
 
 os.environ["COLUMNS"] = "100"  # argparse wraps to the terminal
 
 from agent_tui.cli.parser import COMMANDS, build
 from agent_tui.engine.rules import KINDS
 from agent_tui.engine.types import END_FACTS, EndReason
+from agent_tui.plain import slash as in_lines
+from agent_tui.tui import slash
 from tools.types import Grant
 
+BAR = "\\|"  # within a cell of a table
 WHEN = {
     EndReason.COMPLETED: "the model answered; what was required of the answer and of the files holds",
     EndReason.COMPLETED_UNVERIFIED: "the model answered; its last check failed or is older than a change",
@@ -95,11 +99,30 @@ read = "/home/me/.cache/shop/**"
 """
 
 
+def in_a_session() -> Iterator[str]:
+    """A row for each command that a session takes, in the interface and in line mode."""
+    on_screen = {each.name: each for each in slash.TABLE}
+    for name in sorted({*on_screen, *in_lines.COMMANDS}):
+        shown, spoken = on_screen.get(name), in_lines.COMMANDS.get(name)
+        usage = f"`/{name} {shown.argument}`".replace(" `", "`") if shown else "–"
+        lines = f"`{spoken.usage}`" if spoken and spoken.does != "not in line mode" else "–"
+        does = [shown.help] if shown else [spoken.does] if spoken else []
+        waits = any(each is not None and not each.anytime for each in (shown, spoken))
+        cells = (usage, lines, *does, "when idle" if waits else "")
+        yield f"| {' | '.join(cell.replace('|', BAR) for cell in cells)} |"
+
+
 def main() -> None:
     """Write the page to standard output."""
     print("# Reference\n\nWritten by `scripts/reference.py`; settings and their keys are in the README.")
     for name in ("", *COMMANDS):
         print(f"\n## `{f'agent-tui {name}'.strip()}`\n\n```text\n{build(name).format_help().rstrip()}\n```")
+    print(
+        "\n## Commands in a session\n\nLines that begin with `/`. What is marked waits until the turn is"
+        "\nover, `/doctor` in the interface only."
+        "\n\n| In the interface | In line mode | Does | |\n|---|---|---|---|"
+    )
+    print("\n".join(in_a_session()))
     print(
         "\n## How a run ends\n\nEach run ends once, for one reason. A paused task is also given up, with"
         "\nno end of its own, when a new message begins another.\n"

@@ -162,8 +162,9 @@ class Subject(StrEnum):
     TERMINALS = "terminals"
     OUTPUT = "output"  # text of an artifact; args ref, start_line, end_line
     FILES = "files"  # object for @ mentions: path → git's word or ''; with args ignored=1 all files
+    # List of objects name, where, context_window, price_input, price_output, state; takes about 1 s.
     # With args default=NAME it is kept as the default of later starts first.
-    MODELS = "models"  # list of objects name, where, context_window, price_input, price_output; about 1 s
+    MODELS = "models"
     SETTINGS = "settings"  # object: key → value and origin
     TRANSCRIPT = "transcript"  # list of durable `Event`s, as they are, with a seq above args after
     # Object: path → text of the files of an edit as it would leave them, null for what is no text to change;
