@@ -21,7 +21,7 @@ UNSENT = Usage()
 
 
 @frozen
-class Aside:
+class SideAnswer:
     """What came of a request: a text, or why there is none."""
 
     text: str | None
@@ -30,7 +30,7 @@ class Aside:
 
 async def ask_beside(
     scope: Scope, role: Literal["summary", "title"], model: Model, request: ModelRequest, *, timeout_s: float
-) -> Aside:
+) -> SideAnswer:
     """One answer; where there is none, that is stored with its reason. Raises RecordsError."""
     question = _Question(model, request)
 
@@ -56,7 +56,7 @@ async def ask_beside(
     await scope.session.commit(ended(usage, error))
     scope.session.show(StatusChanged(cost_usd=scope.session.fold.spent.cost_usd))
     problem = f"failed: {error}" if dear is None else "not asked for: it could pass a limit"
-    return Aside(text=text, problem=problem if text is None else "")
+    return SideAnswer(text=text, problem=problem if text is None else "")
 
 
 class _Question:

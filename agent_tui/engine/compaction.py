@@ -349,9 +349,9 @@ class Compactor:
             tool_choice="none",
         )
         timeout_s = self._scope.ports.summary_timeout_s
-        answer = ask_beside(self._scope, "summary", model, request, timeout_s=timeout_s)
-        aside = await self._scope.stop.guard(answer)
-        return aside.text, aside.problem, guard.after_summary(ok=aside.text is not None, now=now)
+        asking = ask_beside(self._scope, "summary", model, request, timeout_s=timeout_s)
+        answer = await self._scope.stop.guard(asking)
+        return answer.text, answer.problem, guard.after_summary(ok=answer.text is not None, now=now)
 
 
 def _spans(log: Sequence[Item], hidden: Collection[str]) -> tuple[tuple[int, int], ...]:

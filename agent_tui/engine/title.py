@@ -33,8 +33,8 @@ async def give_title(scope: Scope) -> None:
     if model is None or not asked:
         return
     try:
-        aside = await ask_beside(scope, "title", model, _request(scope, model, asked), timeout_s=TIMEOUT_S)
-        title = cleaned(aside.text or "")
+        answer = await ask_beside(scope, "title", model, _request(scope, model, asked), timeout_s=TIMEOUT_S)
+        title = cleaned(answer.text or "")
         if title and SETTING not in scope.session.fold.settings:  # the person may have been faster
             await scope.session.commit(SettingChanged(key=SETTING, value=title))
     except RecordsError:
