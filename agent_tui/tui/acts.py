@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 from agent_tui.engine import commands
 from agent_tui.engine.types import InputKind
 from agent_tui.tui import slash, words
-from agent_tui.tui.transcript import render
 from agent_tui.tui.transcript.blocks import Block, Card, Notice, Reasoning
-from agent_tui.tui.transcript.lines import plain
 from agent_tui.tui.widgets.arming import Arming
 
 if TYPE_CHECKING:
@@ -55,8 +53,8 @@ class Acts:
             "external_editor": self._external_editor,
             "paste_image": self._app.attaching.clipboard,
             "mouse": self._mouse,
-            "pick_previous": lambda: self._pick(-1),
-            "pick_next": lambda: self._pick(1),
+            "pick_previous": lambda: self._app.picking.move(-1),
+            "pick_next": lambda: self._app.picking.move(1),
         }
 
     def do(self, name: str) -> None:
@@ -181,7 +179,7 @@ class Acts:
             app.editor.past.add(app.editor.draft)
             app.editor.clear_draft()
             app.completing.close()
-        elif app.session.busy:
+        elif app.session.busy or app.session.activity == "compacting":
             self.interrupt()
         elif now - self._cancelled_at < TWICE_S:
             self.quit()
@@ -237,29 +235,6 @@ class Acts:
         transcript = self._app.transcript
         transcript.scroll_lines(direction * max(transcript.size.height - 2, 1))
 
-    def _pick(self, by: int) -> None:
-        view = self._app.transcript
-        if not view.blocks:
-            return
-        at = len(view.blocks) if view.picked is None else view.picked
-        view.pick(max(min(at + by, len(view.blocks) - 1), 0))
-        view.focus()
-
-    def on_picked(self, name: str, block: Block) -> None:
-        """A key on the picked block."""
-        app = self._app
-        if name == "diff" and isinstance(block, Card):
-            app.views.diff_of(block)
-        elif name == "fold":
-            self._fold()
-        elif name == "copy":
-            rows = render.render(block, app.look(app.size.width))
-            self.copy(getattr(block, "text", "") or "\n".join(plain(row) for row in rows))
-        elif name == "back" and isinstance(block, Card) and block.calls[-1].checkpoint_id:
-            app.views.rollback(block.calls[-1].checkpoint_id)
-        elif name == "leave":
-            self.leave_picked()
-
     def on_clicked(self, block: Block, row: str) -> None:
         """A click folds a card, on its changed-files line it opens the diff."""
         mark = self._app.glyphs.changes
@@ -273,11 +248,6 @@ class Acts:
         if text:
             self._app.copy_to_clipboard(text)
             self._app.say(f"copied {words.count(text.count(chr(10)) + 1, 'line')}")
-
-    def leave_picked(self) -> None:
-        """Back to the editor."""
-        self._app.transcript.pick(None)
-        self._app.editor.focus()
 
     def _fold(self) -> None:
         view = self._app.transcript

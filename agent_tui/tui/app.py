@@ -33,6 +33,7 @@ from agent_tui.tui.notify import Notifier
 from agent_tui.tui.offering import Offering
 from agent_tui.tui.outside import Outside
 from agent_tui.tui.pending_list import PendingList
+from agent_tui.tui.picking import Picking
 from agent_tui.tui.searching import Searching
 from agent_tui.tui.sizing import Sizing
 from agent_tui.tui.state import State, status_of
@@ -131,6 +132,7 @@ class AgentApp(App[int], inherit_bindings=False):
         self.completing = Completing(self)
         self.searching = Searching(self)
         self.pending_list = PendingList(self)
+        self.picking = Picking(self)
         self.attaching = Attaching(self)
         self.outside = Outside(self)
         self.views = Views(self)
@@ -231,10 +233,9 @@ class AgentApp(App[int], inherit_bindings=False):
 
     def on_key(self, event: toolkit.Key) -> None:
         """A key that nothing took, as while the terminal is too small: it is not lost."""
-        is_lost = self.focused in (None, self.transcript) and len(self.screen_stack) == 1
+        is_lost = self.focused is None and len(self.screen_stack) == 1
         if is_lost and event.key not in self.keymap.anywhere:
             event.prevent_default()  # the toolkit would move the focus by Tab
-            self.acts.leave_picked()
             self.editor.post_message(toolkit.Key(event.key, event.character))
 
     # --- events of the engine ------------------------------------------------------------------
@@ -258,7 +259,7 @@ class AgentApp(App[int], inherit_bindings=False):
         self._flush_due = False
         for cut in self.feed.cuts:
             self.session.images_back += cutting.pictures(self.transcript.blocks, cut)
-            self.transcript.replace_all(cutting.apply(self.transcript.blocks, cut))
+            self._show_instead(cutting.apply(self.transcript.blocks, cut))
         self.feed.cuts.clear()
         added, changed = self.feed.drain()
         for block in added:
@@ -287,7 +288,7 @@ class AgentApp(App[int], inherit_bindings=False):
         earlier, before = await rebuild(stored, self.session.resumed_at)
         self.feed.take_over(before)
         self._drop_welcome()
-        self.transcript.replace_all([*earlier, *self.transcript.blocks])
+        self._show_instead([*earlier, *self.transcript.blocks])
         self.flush()
 
     def _refresh_welcome(self) -> None:
@@ -299,7 +300,11 @@ class AgentApp(App[int], inherit_bindings=False):
 
     def _drop_welcome(self) -> None:
         if self._welcome is not None:
-            self.transcript.replace_all(self.transcript.blocks[1:])
+            self._show_instead(self.transcript.blocks[1:])
+
+    def _show_instead(self, shown: list[blocks.Block]) -> None:
+        self.picking.leave()
+        self.transcript.replace_all(shown)
 
     @property
     def _welcome(self) -> blocks.Welcome | None:
@@ -322,12 +327,6 @@ class AgentApp(App[int], inherit_bindings=False):
 
     action_act = do  # by a key that works anywhere
 
-    def on_editor_captured(self, message: Editor.Captured) -> None:
-        if self.searching.active:
-            self.searching.key(message.key, message.character)
-        else:
-            self.pending_list.key(message.key)
-
     def typed(self) -> None:
         """A key or a paste went to the draft."""
         self.notifier.key_at = self.clock.wall()
@@ -338,9 +337,6 @@ class AgentApp(App[int], inherit_bindings=False):
     def on_text_area_changed(self) -> None:
         self.prompt.draft = bool(self.editor.text)
         self.fixed.draw_activity()
-
-    def on_transcript_act(self, message: Transcript.Act) -> None:
-        self.acts.on_picked(message.name, message.block)
 
     def on_transcript_clicked(self, message: Transcript.Clicked) -> None:
         self.acts.on_clicked(message.block, message.row)
@@ -354,17 +350,12 @@ class AgentApp(App[int], inherit_bindings=False):
         elif message.pane is self.list:
             self.completing.take_row(message.row)
 
-    def on_transcript_typed(self, message: Transcript.Typed) -> None:
-        self.acts.leave_picked()
-        self.editor.insert(message.character)
-
-    def on_transcript_turned(self, message: Transcript.Turned) -> None:
-        self.prompt.turn_away(message.to)
-
     def on_transcript_scrolled(self) -> None:
         self.fixed.draw_activity()
 
     def on_prompt_armed(self) -> None:
+        if self.prompt.armed:
+            self.picking.leave()
         self.asking.armed()
         self.fixed.draw_activity()
 

@@ -48,6 +48,19 @@ def add_keys() -> None:
     table.update({sequence: (key,) for sequence, key in _SEQUENCES.items()})
 
 
+# A key as xterm's modifyOtherKeys sends it, of which the toolkit forgets Alt and misnames control characters.
+_OTHER_KEY = re.compile(r"\x1b\[27;(\d+);(\d{1,6})~")
+_SHIFT_ONLY = 2
+
+
+def _as_kitty(found: re.Match[str]) -> str:
+    """The same key in the kitty protocol; with Shift alone a character is what was typed."""
+    modifiers, code = int(found[1]), int(found[2])
+    if modifiers == _SHIFT_ONLY and chr(code).isprintable():
+        return found[0]
+    return f"\x1b[{ord(chr(code).lower())};{modifiers}u"
+
+
 # What a terminal says of itself, which no key sends: attributes and status (ECMA-48, xterm's control
 # sequences), colours and other OSC replies with either end.
 _ANSWER = re.compile(r"\x1b\[[?>=][\d;]*[cnu]|\x1b\]\d+;[^\x07\x1b]*(?:\x07|\x1b\\)")
@@ -124,7 +137,7 @@ class InputParser(XTermParser):
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
         if _ANSWER.fullmatch(sequence):  # one that was cut right after its Esc
             return [events.Key(Keys.Ignore, sequence)]
-        return super()._sequence_to_key_events(sequence, alt)
+        return super()._sequence_to_key_events(_OTHER_KEY.sub(_as_kitty, sequence), alt)
 
 
 def _ends_a_paste(text: str) -> bool:

@@ -34,35 +34,42 @@ class PendingList:
         """Mark the newest."""
         app = self._app
         if app.session.pending:
+            app.editor.lend_keys(self)
             self._mark(len(app.session.pending) - 1)
+
+    def leave(self) -> None:
+        """Close it."""
+        self._app.editor.captor = None
+        self._mark(None)
 
     def _mark(self, index: int | None) -> None:
         app = self._app
         app.pending_at = index
         app.pending_hints = HINTS if index is not None else ()
-        app.editor.captured = index is not None
         app.draw_fixed()
 
     def _take_back(self, index: int) -> None:
         pending = self._app.session.pending[index]
         self._app.link.send(commands.EditPending(input_id=pending.input_id, text=None))
 
-    def key(self, key: str) -> None:
+    def key(self, key: str, _: str | None) -> bool:
         """A key of the open list; any other leaves it."""
         app, entries = self._app, self._app.session.pending
         at = min(app.pending_at or 0, len(entries) - 1)
-        if not entries or key == "escape":
-            self._mark(None)
-        elif key in ("up", "alt+up", "k"):
+        if entries and key in ("up", "alt+up"):
             self._mark(max(at - 1, 0))
-        elif key in ("down", "alt+down", "j"):
+            return True
+        if entries and key in ("down", "alt+down"):
             self._mark(min(at + 1, len(entries) - 1))
-        elif key == "enter":
+            return True
+        self.leave()
+        if entries and key == "enter":
             self._take_back(at)
-            self._mark(None)
-        elif key in ("delete", "s", "q", "t"):
+        elif entries and key in ("delete", "s", "q", "t"):
             self._change(at, key)
-            self._mark(None)
+        else:
+            return key == "escape"
+        return True
 
     def _change(self, at: int, key: str) -> None:
         app, entry = self._app, self._app.session.pending[at]

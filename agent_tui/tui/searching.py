@@ -17,18 +17,13 @@ class Searching:
         self.title = ""
         self.hints: tuple[str, ...] = ()
 
-    @property
-    def active(self) -> bool:
-        """Whether it takes the keys."""
-        return bool(self.title)
-
     def begin(self) -> None:
         """Ctrl+R."""
         self._draft, self._query, self._at = self._app.editor.text, "", 0
         self._show()
 
-    def key(self, key: str, character: str | None) -> None:
-        """One key; what is not for the search ends it with the hit in the editor."""
+    def key(self, key: str, character: str | None) -> bool:
+        """One key; what is not for the search ends it with the hit in the editor, and acts there."""
         if key == "ctrl+r":
             self._at += 1
         elif key == "ctrl+s":
@@ -37,14 +32,15 @@ class Searching:
             self._query, self._at = self._query[:-1], 0
         elif key in ("escape", "ctrl+c"):
             self._app.editor.set_text(self._draft)
-            self._end()
-            return
+            self.leave()
+            return True
         elif character and character.isprintable():
             self._query, self._at = self._query + character, 0
         else:
-            self._end()
-            return
+            self.leave()
+            return key in ("enter", "tab")
         self._show()
+        return True
 
     def _show(self) -> None:
         hits = self._app.editor.past.find(self._query) if self._query else []
@@ -55,10 +51,11 @@ class Searching:
         caret = "" if self._app.glyphs.ascii else self._app.glyphs.bar_right
         self.title = f"history: {self._query}{caret}{place}"
         self.hints = ("Ctrl+R older", "Enter take", "Esc back")
-        self._app.editor.captured = True
+        self._app.editor.lend_keys(self)
         self._app.draw_fixed()
 
-    def _end(self) -> None:
+    def leave(self) -> None:
+        """The hit stays in the editor."""
         self.title, self.hints = "", ()
-        self._app.editor.captured = False
+        self._app.editor.captor = None
         self._app.draw_fixed()

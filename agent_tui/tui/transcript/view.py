@@ -46,29 +46,10 @@ def _keep() -> None:
     gc.freeze()
 
 
-class Transcript(Widget, can_focus=True):
+class Transcript(Widget):
     """Draws blocks and scrolls over them; it never changes one."""
 
     DEFAULT_CSS = "Transcript { height: 1fr; }"
-
-    @dataclass
-    class Act(Message):
-        """A key on the picked block: diff, fold, copy, back, leave."""
-
-        name: str
-        block: Block
-
-    @dataclass
-    class Typed(Message):
-        """A letter that belongs to the draft."""
-
-        character: str
-
-    @dataclass
-    class Turned(Message):
-        """The keys are for the transcript now, or no longer."""
-
-        to: bool
 
     class Scrolled(Message):
         """The view moved or new lines came below it."""
@@ -317,23 +298,6 @@ class Transcript(Widget, can_focus=True):
         if index is not None:
             self._reveal(index)
         self.update_view()
-
-    def on_focus(self) -> None:
-        self.post_message(self.Turned(to=True))
-
-    def on_blur(self) -> None:
-        self.post_message(self.Turned(to=False))
-
-    def on_key(self, event: events.Key) -> None:
-        if self.picked is None:
-            return
-        name = {"d": "diff", "enter": "fold", "y": "copy", "b": "back", "escape": "leave"}.get(event.key)
-        if name is not None:
-            event.stop()
-            self.post_message(self.Act(name, self.blocks[self.picked]))
-        elif event.is_printable and event.character:
-            event.stop()
-            self.post_message(self.Typed(event.character))
 
     def _reveal(self, index: int) -> None:
         if self.following and index >= self._top[0] and (index > self._top[0] or self._top[1] == 0):

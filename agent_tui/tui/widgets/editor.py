@@ -1,18 +1,26 @@
 """The input editor: many lines, history, pastes; it posts what a key means and calls nobody."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.message import Message
 
 from agent_tui.history import History
 from agent_tui.tui.keymap import DEFAULT, Keymap
 from agent_tui.tui.keys import NOTHING
 from agent_tui.tui.widgets.pastes import Pastes
 from agent_tui.tui.widgets.text_area import PlainTextArea
+
+
+class Captor(Protocol):
+    """What takes keys before the editor does: a picked block, the pending list, the history search."""
+
+    def key(self, key: str, character: str | None) -> bool:
+        """Whether it took the key; else it left, where the key is none that works anywhere."""
+
+    def leave(self) -> None:
+        """Take no keys any more."""
 
 
 class Editor(PlainTextArea):
@@ -26,13 +34,6 @@ class Editor(PlainTextArea):
         Binding("ctrl+y", "yank", show=False),
     ]
 
-    @dataclass
-    class Captured(Message):
-        """A key while something else takes them all."""
-
-        key: str
-        character: str | None
-
     def __init__(self, history: History, act: Callable[[str], None], keymap: Keymap = DEFAULT) -> None:
         super().__init__()
         self._keys = keymap
@@ -40,10 +41,16 @@ class Editor(PlainTextArea):
         self._act = act  # called, not posted: what a key does depends on what was typed before it
         self.pastes = Pastes()
         self.list_keys: frozenset[str] = frozenset()  # keys that an open list takes
-        self.captured = False  # every key goes to who asked for it
+        self.captor: Captor | None = None  # called, as `act` is
         self.onward: Callable[[events.Key], bool] = lambda _: False  # takes what is no longer for the draft
         self._chord = False  # Ctrl+X was pressed, which begins one
         self._killed = ""
+
+    def lend_keys(self, captor: Captor) -> None:
+        """All keys go there first, and to nobody else."""
+        if self.captor is not None and self.captor is not captor:
+            self.captor.leave()
+        self.captor = captor
 
     @property
     def draft(self) -> str:
@@ -65,15 +72,10 @@ class Editor(PlainTextArea):
         self.set_text(f"{text}\n\n{self.text}" if self.text.strip() else text)
 
     async def _on_key(self, event: events.Key) -> None:
-        key = _normal(event)
-        if self.onward(event):
+        key = event.key
+        if self.onward(event) or (self.captor is not None and self.captor.key(key, event.character)):
             event.stop()
             event.prevent_default()
-            return
-        if self.captured:
-            event.stop()
-            event.prevent_default()
-            self.post_message(self.Captured(key, event.character))
             return
         chord, self._chord = self._chord, key == "ctrl+x"
         act = "external_editor" if chord and key == "ctrl+e" else self._act_of(key)
@@ -135,6 +137,8 @@ class Editor(PlainTextArea):
 
     def insert_paste(self, text: str) -> None:
         """One insertion, whatever its length; never a key."""
+        if self.captor is not None:
+            self.captor.leave()
         self._replace_via_keyboard(self.pastes.take(text), *self.selection)
         self._act("typed")
 
@@ -162,11 +166,3 @@ class Editor(PlainTextArea):
     def action_yank(self) -> None:
         """Ctrl+Y."""
         self._replace_via_keyboard(self._killed, *self.selection)
-
-
-def _normal(event: events.Key) -> str:
-    """One name for each key: modifyOtherKeys sends Enter as `ctrl+` and a carriage return."""
-    key = event.key
-    if key.endswith(("+\r", "+carriage_return")):
-        return key.rpartition("+")[0] + "+enter"
-    return key

@@ -1,0 +1,160 @@
+"""Keys written at once: each does what it means after the one before it, wherever that left the keys."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent_tui.engine import commands
+from agent_tui.tui.screens.diff import DiffView
+from agent_tui.tui.screens.help import HelpView
+from agent_tui.tui.screens.pager import PagerView
+from tests.tui import gallery, scenes
+from tests.tui.driving import Driven, driven
+from tests.tui.test_keys import ALT_UP, CTRL_UP, ESC, F1, LEFT, WORKING
+
+PASTE = b"\x1b[200~%s\x1b[201~"
+
+
+def holds(text: str, **of: object) -> Callable[[Driven], bool]:
+    """The draft is this, nothing else is open and nothing was asked of the engine."""
+    return lambda it: it.app.editor.text == text and len(it.app.screen_stack) == 1 and not it.engine.sent
+
+
+def interrupts(it: Driven) -> bool:
+    return it.engine.sent == [commands.Interrupt()]
+
+
+def deciding(it: Driven) -> bool:
+    return bool(it.engine.sent_of(commands.Decide))
+
+
+def opened(kind: type, text: str = "") -> Callable[[Driven], bool]:
+    return lambda it: isinstance(it.app.screen, kind) and it.app.editor.text == text
+
+
+PICKED = {
+    "letters behind one that leaves the block": (b"fold", holds("fold")),
+    "a letter of the block behind one that leaves it": (b"xb", holds("xb")),
+    "letters behind esc": (ESC + b"dx", holds("dx")),
+    "letters behind tab": (b"\tyd", holds("yd")),
+    "a paste": (PASTE % b"dy" + b"b", holds("dyb")),
+    "the caret moves": (b"ab" + LEFT + b"c", holds("acb")),
+    "another block": (CTRL_UP + b"xd", holds("xd")),
+    "ctrl+up at once": (ESC + CTRL_UP + b"d", opened(DiffView)),
+}
+
+
+@pytest.mark.parametrize(("keys", "check"), PICKED.values(), ids=PICKED)
+async def test_behind_a_picked_block(tmp_path: Path, keys: bytes, check: Callable[[Driven], bool]) -> None:
+    async with driven(tmp_path, gallery.cards(), on=gallery.Scene().on) as it:
+        await it.feed(CTRL_UP)
+        if keys.startswith(ESC + b"d"):
+            await it.feed(ESC)
+            keys = keys[1:]
+        await it.feed(keys)
+        assert check(it), it.screen
+
+
+async def test_a_block_that_goes_while_it_is_picked_keeps_no_keys(tmp_path: Path) -> None:
+    async with driven(tmp_path, gallery.cards(), on=gallery.Scene().on) as it:
+        await it.feed(CTRL_UP)
+        it.app.transcript.replace_all(it.app.transcript.blocks[:1])
+        await it.feed(b"dy")
+        assert it.app.editor.text == "dy", it.screen
+
+
+async def test_a_prompt_that_is_turned_to_leaves_the_block(tmp_path: Path) -> None:
+    async with driven(tmp_path, [*gallery.cards(), *scenes.asks()], on=gallery.Scene().on) as it:
+        await it.feed(CTRL_UP)
+        it.app.prompt.turn_to()
+        await it.settle()
+        assert it.app.transcript.picked is None
+        await it.feed(b"n")
+        await it.wait_for_arming()
+        assert deciding(it)
+
+
+PENDING = {
+    "a word": (b"hello", lambda it: it.app.editor.text == "hello"),
+    "a word that begins with a key of the list": (
+        b"\x1bOBx",  # down is one of its keys
+        lambda it: it.app.editor.text == "x",
+    ),
+    "ctrl+c interrupts": (b"\x03", lambda it: it.engine.sent[-1] == commands.Interrupt()),
+    "ctrl+t": (b"\x14", opened(PagerView)),
+    "f1": (F1, opened(HelpView)),
+    "a paste": (PASTE % b"s", lambda it: it.app.editor.text == "s"),
+    "enter, and a word": (
+        b"\rsq",
+        lambda it: (
+            it.engine.sent[-1] == commands.EditPending(input_id="i3", text=None)
+            and it.app.editor.text == "sq"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("keys", "check"), PENDING.values(), ids=PENDING)
+async def test_in_the_open_pending_list(tmp_path: Path, keys: bytes, check: Callable[[Driven], bool]) -> None:
+    async with driven(tmp_path, WORKING(), on=gallery.Scene().on) as it:
+        await it.feed(ALT_UP + ALT_UP)
+        assert "Del remove" in it.screen
+        await it.feed(keys)
+        assert check(it), it.screen
+        assert it.app.pending_at is None or keys == b"\x1bOB"
+
+
+SEARCH = {
+    "a paste stays": (b"mak" + PASTE % b"+x" + b"y", lambda it: it.app.editor.text == "make a+xy"),
+    "a key of the editor ends it and acts": (
+        b"mak" + LEFT + b"x",
+        lambda it: it.app.editor.text == "make xa",
+    ),
+    "letters behind enter": (b"mak\rx", lambda it: it.app.editor.text == "make ax"),
+    "f1": (b"mak" + F1, opened(HelpView, "make a")),
+    "another block is picked": (b"mak" + CTRL_UP + b"x", lambda it: it.app.editor.text == "make ax"),
+    "a click on the pending list": (b"", lambda it: "history" not in it.screen),
+}
+
+
+@pytest.mark.parametrize(("keys", "check"), SEARCH.values(), ids=SEARCH)
+async def test_in_the_history_search(tmp_path: Path, keys: bytes, check: Callable[[Driven], bool]) -> None:
+    async with driven(tmp_path, WORKING(), on=gallery.Scene().on) as it:
+        await it.feed(b"make a\r")
+        await it.feed(b"\x12" + keys)
+        if not keys:
+            it.app.pending_list.open()
+            await it.settle()
+        assert check(it), it.screen
+
+
+BREAKS = {
+    "kitty, shift": b"\x1b[13;2u",
+    "kitty, alt": b"\x1b[13;3u",
+    "modifyOtherKeys, shift": b"\x1b[27;2;13~",
+    "modifyOtherKeys, alt": b"\x1b[27;3;13~",
+    "alt": b"\x1b\r",
+    "line feed": b"\n",
+}
+
+
+@pytest.mark.parametrize("keys", BREAKS.values(), ids=BREAKS)
+async def test_enter_with_shift_or_alt_breaks_the_line_in_every_input(tmp_path: Path, keys: bytes) -> None:
+    async with driven(tmp_path, scenes.asks(), on=gallery.Scene().on) as it:
+        await it.feed(b"one" + keys + b"two")
+        assert it.app.editor.text == "one\ntwo"
+        await it.feed(b"\x03")
+        await it.wait_for_arming()
+        await it.feed(b"f")
+        await it.feed(b"one" + keys + b"two")
+        assert it.app.prompt.written == "one\ntwo"
+        assert not deciding(it)
+
+
+async def test_keys_of_modify_other_keys_are_those_of_the_kitty_protocol(tmp_path: Path) -> None:
+    async with driven(tmp_path) as it:
+        await it.feed(b"ab\x1b[27;5;119~")  # Ctrl+W
+        assert it.app.editor.text == ""
+        await it.feed(b"\x1b[27;6;90~\x1b[27;5;95~\x1b[27;2;65~")  # Ctrl+Shift+Z, Ctrl+_, Shift+A
+        assert it.app.editor.text == "abA"
