@@ -8,8 +8,9 @@ from textual.app import ComposeResult
 
 from agent_tui import safe_text
 from agent_tui.tui import words
+from agent_tui.tui.forms.form import Choice
 from agent_tui.tui.screens.view import EARLY, View
-from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, wrap
+from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, width_of, wrap
 from agent_tui.tui.transcript.look import Look
 from agent_tui.tui.widgets.arming import DELAY_S
 from agent_tui.tui.widgets.burst import Burst
@@ -26,6 +27,7 @@ class CommandView(View):
     """Space to the end; the choices of the prompt work here too, those that allow only after the end."""
 
     heavy = True
+    heavy_foot = False
 
     def __init__(self, agent: "AgentApp", form: "ApprovalForm") -> None:
         super().__init__(agent)
@@ -38,19 +40,26 @@ class CommandView(View):
     @property
     def keys_first(self) -> str:  # type: ignore[override]  # computed where the base has a value
         below = len(self.body.lines) - self.body.top - self.body.size.height
-        allowing = [choice for choice in self._form.choices() if choice.needs_end]
         if below > 0:
-            keys = " ".join(choice.key for choice in allowing)
-            return (
-                f"space more ({words.count(below, 'line')} below) · end last · / find · {keys} after the end"
-            )
-        return " · ".join([*(f"{choice.key} {choice.label}" for choice in allowing), "/ find"])
+            return f"space more ({words.count(below, 'line')} below) · end last · / find"
+        allowing = [f"{choice.key} {choice.label}" for choice in self._form.choices() if choice.needs_end]
+        return " · ".join([*allowing, "/ find"])
+
+    @property
+    def keys_right(self) -> str:  # type: ignore[override]  # computed where the base has a value
+        keys = " ".join(choice.key for choice in self._form.choices() if choice.needs_end)
+        return f"{keys} after the end" if self._is_more and self._seen_at is None else ""
 
     @property
     def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
-        others = [choice for choice in self._form.choices()[:-1] if not choice.needs_end]
-        said = [f"{choice.key} {choice.short or choice.label}" for choice in others]
-        return " · ".join([*said, "Esc back"])
+        choices = self._form.choices()[:-1]
+        free = [choice for choice in choices if not choice.needs_end]
+        every = _keys(choices[1:]) if self._is_more else _keys(free)
+        return every if len(every) + 3 <= self.look.width else _keys(free)
+
+    @property
+    def _is_more(self) -> bool:
+        return len(self.body.lines) - self.body.top > self.body.size.height
 
     @property
     def is_holding(self) -> bool:
@@ -110,14 +119,11 @@ class CommandView(View):
         event = self._form.event
         if event.diff:
             return []
-        parsed = [("as parsed", event.assessment.parsed)] if event.assessment.parsed else []
-        rows = [*parsed, ("in", words.home(event.cwd)), ("sandbox", event.sandbox)]
-        return [
-            clip(
-                (Span(f"  {label:<12}", "muted"), *untrusted(text, strict=True)), look.width, look.glyphs.more
-            )
-            for label, text in rows
-        ]
+        parsed = [_fact("as parsed", event.assessment.parsed)] if event.assessment.parsed else []
+        place, sandbox = _fact("in", words.home(event.cwd)), _fact("sandbox", event.sandbox)
+        beside = (*place, Span(" " * 8), Span("sandbox  ", "muted"), *sandbox[1:])
+        rows = [*parsed, beside, ()] if width_of(beside) <= look.width else [*parsed, place, sandbox]
+        return [clip(row, look.width, look.glyphs.more) for row in rows]
 
     def draw_frame(self) -> None:
         super().draw_frame()
@@ -128,6 +134,14 @@ class CommandView(View):
         if at_end and self._seen_at is None:
             self._seen_at = self.agent.clock.steady()
             self.agent.prompt.seen_to_end()
+
+
+def _keys(choices: Sequence[Choice]) -> str:
+    return " · ".join([*(f"{choice.key} {choice.short or choice.label}" for choice in choices), "Esc back"])
+
+
+def _fact(label: str, text: str) -> Line:
+    return (Span(f"  {label:<12}", "muted"), *untrusted(text, strict=True))
 
 
 def numbered(text: str, look: Look, notes: Sequence[tuple[int, str]] = ()) -> list[Line]:

@@ -15,7 +15,7 @@ from textual.widget import Widget
 from agent_tui.safe_text import one_line
 from agent_tui.tui import paint
 from agent_tui.tui.glyphs import own_words
-from agent_tui.tui.transcript.lines import Line, Span, clip, plain, ruled, untrusted
+from agent_tui.tui.transcript.lines import Line, Span, clip, plain, ruled, untrusted, width_of
 from agent_tui.tui.transcript.look import Look
 from agent_tui.tui.widgets.arming import Arming
 from agent_tui.tui.widgets.pane import Pane
@@ -97,7 +97,9 @@ class View(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = []
     CSS = "View Pane { height: 1; } View Body { height: 1fr; }"
     heavy = False  # the rule of what changes something
+    heavy_foot: bool | None = None  # where the rule below is another one
     keys_first = ""
+    keys_right = ""  # right end of the rule below
     keys_second = "/ find · Esc close"
     act = ""  # that opens it: its key closes it again
 
@@ -170,18 +172,12 @@ class View(Screen[None]):
         )
         self.head.show([ruled(clip(left, look.width - 8), right, look.width, rule)])
         keys, second = self._keys()
-        self.foot.show(
-            [
-                ruled(
-                    clip([Span(own_words(keys, look.glyphs), "muted")], look.width - 5, look.glyphs.more)
-                    if keys
-                    else (),
-                    (),
-                    look.width,
-                    rule,
-                )
-            ]
-        )
+        is_heavy = self.heavy if self.heavy_foot is None else self.heavy_foot
+        below = look.glyphs.heavy if is_heavy else look.glyphs.rule
+        end = (Span(own_words(self.keys_right, look.glyphs), "muted"),) if self.keys_right else ()
+        room = look.width - 5 - (width_of(end) + 4 if end else 0)
+        said = clip([Span(own_words(keys, look.glyphs), "muted")], room, look.glyphs.more) if keys else ()
+        self.foot.show([ruled(said, end, look.width, below)])
         self.foot_second.show(
             [
                 clip(
