@@ -2,13 +2,21 @@
 
 import os
 import stat
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import NamedTuple
 
 from agent_tui.frozen import frozen
 
+# Files that are there for a sandbox only, now or at a moment since, by `time.time_ns`.
+StandIns = Callable[[int], Collection[Path]]
 MIB = 1 << 20
 MAX_DEPTH = 200  # folders below each other; deeper ones are named as uncovered
+
+
+def no_stand_ins(_since_ns: int) -> Collection[Path]:
+    """Where nothing runs in a sandbox."""
+    return ()
 
 
 @frozen

@@ -5,14 +5,14 @@ import functools
 import os
 import sqlite3
 import threading
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from checkpoints.coverage import Limits, refusal
+from checkpoints.coverage import Limits, StandIns, no_stand_ins, refusal
 from checkpoints.off import NoCheckpointer
 from checkpoints.types import (
     Cause,
@@ -50,7 +50,7 @@ def open_checkpointer(
     limits: Limits | None = None,
     git: "Git | str | None" = "",
     beside: Sequence[Path] = (),
-    stand_ins: Callable[[], Collection[Path]] = tuple,
+    stand_ins: StandIns = no_stand_ins,
 ) -> "WorkspaceCheckpointer | NoCheckpointer":
     """Start checkpoints of a workspace; the first import runs in the background, after `GIVES_WAY_S` or
     as soon as something needs it.
@@ -85,7 +85,7 @@ class WorkspaceCheckpointer:
         limits: Limits,
         git: "Git | str | None",
         beside: Sequence[Path],
-        stand_ins: Callable[[], Collection[Path]],
+        stand_ins: StandIns,
     ) -> None:
         self._root = workspace
         self._state_dir = state_dir

@@ -1,13 +1,13 @@
 """Checkpoints for the commands: without a running session, beside one, and without a model."""
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from agent_tui.frozen import frozen
 from checkpoints.catalog import Catalog, Row, followed
-from checkpoints.coverage import Limits, refusal
+from checkpoints.coverage import Limits, StandIns, no_stand_ins, refusal
 from checkpoints.gitprocess import find_git
 from checkpoints.joined import Joined
 from checkpoints.journal import DamagedJournalError, Journal
@@ -46,7 +46,7 @@ def listed(root: Path, state_dir: Path) -> list[Listed]:
 
 @contextmanager
 def opened(
-    root: Path, state_dir: Path, checkpoint_id: str, stand_ins: Callable[[], Collection[Path]] = tuple
+    root: Path, state_dir: Path, checkpoint_id: str, stand_ins: StandIns = no_stand_ins
 ) -> Iterator[tuple[Joined, Row]]:
     """The workspace as the session of a checkpoint sees it, and that checkpoint.
 
@@ -73,7 +73,7 @@ def opened(
         core.close()
 
 
-def _joined(home: Home, session: str, state_dir: Path, stand_ins: Callable[[], Collection[Path]]) -> Joined:
+def _joined(home: Home, session: str, state_dir: Path, stand_ins: StandIns) -> Joined:
     """The workspace and the folders that the session had beside it, as far as they are there."""
     main = _one(home, session, state_dir, stand_ins)
     beside = []
@@ -84,7 +84,7 @@ def _joined(home: Home, session: str, state_dir: Path, stand_ins: Callable[[], C
     return Joined(main, tuple(beside))
 
 
-def _one(home: Home, session: str, state_dir: Path, stand_ins: Callable[[], Collection[Path]]) -> Workspace:
+def _one(home: Home, session: str, state_dir: Path, stand_ins: StandIns) -> Workspace:
     core = Workspace(
         home,
         session,

@@ -16,7 +16,7 @@ from checkpoints import manifest
 from checkpoints.attribution import authors
 from checkpoints.catalog import Catalog, Row
 from checkpoints.causes import author_between, running_after, trailers
-from checkpoints.coverage import Limits
+from checkpoints.coverage import Limits, StandIns, no_stand_ins
 from checkpoints.diff import changes
 from checkpoints.gitprocess import Git
 from checkpoints.ignores import FILE_NAME, from_above
@@ -73,7 +73,7 @@ class Workspace:
         limits: Limits,
         state_dir: Path,
         targeted: str = "",
-        stand_ins: Callable[[], Collection[Path]] = tuple,
+        stand_ins: StandIns = no_stand_ins,
     ) -> None:
         self.home = home
         self.session = session
@@ -341,21 +341,21 @@ class Workspace:
         return state
 
     def _scan(self, writer: ObjectWriter, *, deadline: float | None, only: Collection[bytes] | None) -> Scan:
-        """Walk past the stand-ins; again when some were made meanwhile."""
-        occupied = self.occupied()
+        """Walk past the stand-ins; again when some were made meanwhile, gone by now or not."""
+        since_ns, occupied = time.time_ns(), self.occupied()
         while True:
             scan = self._scanner.scan(
                 writer.blob, touched=self.touched, deadline=deadline, only=only, occupied=occupied
             )
-            more = self.occupied() - occupied
+            more = self.occupied(since_ns) - occupied
             if not more:
                 return scan
             occupied |= more
 
-    def occupied(self) -> frozenset[bytes]:
-        """Paths in the workspace that a stand-in holds at this moment."""
+    def occupied(self, since_ns: int | None = None) -> frozenset[bytes]:
+        """Paths in the workspace that a stand-in holds at this moment, or has held since `since_ns`."""
         prefix = self.root + b"/"
-        places = (os.fsencode(path) for path in self._stand_ins())
+        places = (os.fsencode(path) for path in self._stand_ins(since_ns or time.time_ns()))
         return frozenset(place.removeprefix(prefix) for place in places if place.startswith(prefix))
 
     def _is_same(self, before: Scan, scan: Scan) -> bool:

@@ -26,6 +26,7 @@ from sandbox.private import private_dir
 _FILE_MODE = 0o444
 _DIRECTORY_MODE = 0o555
 _ROOM_BYTES = 4_096  # a block of most file systems
+_GONE_NS = 120_000_000_000  # for those who read a workspace meanwhile, which takes less
 _CLOCK_STEP_NS = 20_000_000  # file times advance with the timer tick, at least 100 times a second
 
 
@@ -41,6 +42,7 @@ class StandIn:
 class _Journal(TypedDict):
     users: dict[str, int]  # process → how many sandboxes
     made: dict[str, tuple[int, str] | list[Any]]  # path → when, in ns, and what it holds
+    gone: dict[str, int]  # path → when it was taken away, in ns; not for long, and not while it is there
 
 
 # of those that this process made: stand-ins outlive the command that made them while another needs them
@@ -98,23 +100,27 @@ class Placeholders:
         self._drop_the_dead(journal)
         _write(fd, journal)
 
-    def present(self) -> tuple[Path, ...]:
-        """Untouched stand-ins that exist now, of every process; leftovers of a crash are removed first."""
+    def present(self, since_ns: int | None = None) -> tuple[Path, ...]:
+        """Untouched stand-ins that exist now, of every process, and with `since_ns` those taken away since
+        then, by `time.time_ns`; leftovers of a crash are removed first."""
         with self._locked() as (fd, journal):
             self._drop_the_dead(journal)
             _write(fd, journal)
-            return tuple(
-                Path(name)
+            here = (
+                name
                 for name, (made_ns, content) in journal["made"].items()
                 if _untouched(name, self._identities.get(name), made_ns, content.encode())
             )
+            gone = (name for name, at in journal["gone"].items() if since_ns is not None and at >= since_ns)
+            return tuple(map(Path, (*here, *gone)))
 
     def _drop_the_dead(self, journal: _Journal) -> int:
         """Forget users that are gone, and remove the stand-ins when none is left; returns the rest."""
         journal["users"] = {user: count for user, count in journal["users"].items() if _alive(user)}
         if not journal["users"]:
             for name, (made_ns, content) in reversed(journal["made"].items()):
-                _remove(name, self._identities.pop(name, None), made_ns, content.encode())
+                if _remove(name, self._identities.pop(name, None), made_ns, content.encode()):
+                    journal["gone"][name] = time.time_ns()
                 self._notes.pop(name, None)
             journal["made"] = {}
         return sum(journal["users"].values())
@@ -132,27 +138,29 @@ class Placeholders:
     def _read(self, fd: int) -> _Journal:
         text = os.pread(fd, os.fstat(fd).st_size, 0).partition(b"\n")[0]
         if not text:
-            return {"users": {}, "made": {}}
+            return {"users": {}, "made": {}, "gone": {}}
         try:
             journal = json.loads(text)
             users = {user: int(count) for user, count in journal["users"].items()}
             for user in users:
                 _owner(user)
-            return {"users": users, "made": dict(journal["made"])}
+            gone = {name: int(at) for name, at in journal.get("gone", {}).items()}
+            return {"users": users, "made": dict(journal["made"]), "gone": gone}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise SandboxError(f"sandbox: `{self._journal}` is damaged; remove it") from error
 
 
-def present(state_dir: Path) -> frozenset[Path]:
-    """Untouched stand-ins that exist now, in every workspace and of every process; leftovers of a
-    crash are removed first. A damaged journal names none: commands in its workspace say so."""
+def present(state_dir: Path, since_ns: int | None = None) -> frozenset[Path]:
+    """Untouched stand-ins that exist now, in every workspace and of every process, and those taken away since
+    a moment of `time.time_ns`; leftovers of a crash are removed first. A damaged journal names none: commands
+    in its workspace say so."""
     found: set[Path] = set()
     folder = state_dir / "sandbox" / "pins"
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(".json") and _has_line(Path(entry.path)):
                 with suppress(SandboxError):
-                    found.update(Placeholders(folder / entry.name).present())
+                    found.update(Placeholders(folder / entry.name).present(since_ns))
     return frozenset(found)
 
 
@@ -165,7 +173,11 @@ def _has_line(journal: Path) -> bool:
 def _write(fd: int, journal: _Journal) -> None:
     """One line, nothing on it for an empty one. The room after it is kept, filled with line ends: on a
     full disk commands still run."""
-    line = json.dumps(journal).encode() + b"\n" if journal["users"] or journal["made"] else b""
+    now, made = time.time_ns(), journal["made"]
+    journal["gone"] = {
+        name: at for name, at in journal["gone"].items() if 0 <= now - at < _GONE_NS and name not in made
+    }
+    line = json.dumps(journal).encode() + b"\n" if any(journal.values()) else b""
     room = max(os.fstat(fd).st_size, -(-len(line) // _ROOM_BYTES) * _ROOM_BYTES)
     try:
         if room:
@@ -216,12 +228,14 @@ def _make(each: StandIn) -> tuple[int, int]:
     return state.st_dev, state.st_ino
 
 
-def _remove(path: str, identity: tuple[int, int] | None, made_ns: int, content: bytes) -> None:
+def _remove(path: str, identity: tuple[int, int] | None, made_ns: int, content: bytes) -> bool:
     """Take a stand-in away if it is still ours and untouched; anything else belongs to the user."""
     state = _untouched(path, identity, made_ns, content)
     if state is not None:
         with suppress(OSError):  # a folder that got something in it just now stays
             os.rmdir(path) if stat.S_ISDIR(state.st_mode) else os.unlink(path)
+            return True
+    return False
 
 
 def _untouched(

@@ -34,7 +34,7 @@ class Session:
             limits=limits or Limits(),
             state_dir=state_dir,
             targeted=targeted,
-            stand_ins=lambda: self.stand_ins,
+            stand_ins=lambda _: self.stand_ins,
         )
         self.core.open(lambda _: None)
         self.core.first_import()

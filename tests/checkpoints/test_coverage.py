@@ -5,13 +5,17 @@ import socket
 import subprocess
 import sys
 import textwrap
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from checkpoints.coverage import Limits
 from checkpoints.rollback import Request, Rollback
+from checkpoints.scan import Scan, Scanner
 from checkpoints.types import Author, Phase
+from sandbox.placeholders import Placeholders, StandIn, present
 from tests.checkpoints.conftest import OpenSession
 from tests.checkpoints.sessions import Session
 from tests.checkpoints.test_cases import shell
@@ -562,7 +566,32 @@ def test_stand_ins_made_while_the_workspace_is_read_are_passed_by(
     session = open_session()
     start = session.before().row
     looks = iter((set(), {root / "HEAD"}))
-    session.core._stand_ins = lambda: next(looks, {root / "HEAD"})
+    session.core._stand_ins = lambda _: next(looks, {root / "HEAD"})
     (root / "HEAD").touch(mode=0o444)
     assert session.after() == ()
     assert session.core.now().files == session.core.state(start).files
+
+
+def test_stand_ins_that_come_and_go_while_the_workspace_is_read_are_passed_by(
+    root: Path, state_dir: Path, open_session: OpenSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those of a short command of another process do, also in a workspace inside this one."""
+    (root / "inner").mkdir()
+    session = open_session()
+    session.core._stand_ins = partial(present, state_dir)
+    session.before()
+    places, read = Placeholders.of(state_dir, root / "inner"), Scanner.scan
+    wanted = [StandIn(path=root / "inner/.envrc"), StandIn(path=root / "inner/.idea", directory=True)]
+
+    def scan(*given: Any, **facts: Any) -> Scan:
+        places.acquire(lambda: wanted)
+        try:
+            return read(*given, **facts)
+        finally:
+            places.release()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Scanner, "scan", scan)
+        assert session.after() == ()
+    (root / "inner/.envrc").write_text("mine")
+    assert [change.path for change in session.take().changes] == ["inner/.envrc"]

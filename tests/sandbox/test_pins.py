@@ -8,15 +8,16 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from sandbox import processes
+from sandbox import placeholders, processes
 from sandbox.errors import SandboxError
 from sandbox.launch import spawn
-from sandbox.placeholders import Placeholders, StandIn
+from sandbox.placeholders import Placeholders, StandIn, present
 from sandbox.policy import Mode
 from sandbox.probe import ProbeResult
 from tests.sandbox.conftest import Shell, read_until
@@ -81,6 +82,23 @@ def test_stand_ins_go_even_when_the_journal_is_lost_meanwhile(world: World, loss
             os.truncate(journal, 0)
     held.release()
     assert names(world) == before
+
+
+def test_a_stand_in_that_went_is_told_for_a_while_to_those_who_ask_since_before(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = Placeholders.of(world.state, world.ws)
+    since = time.time_ns()
+    wanted = [StandIn(path=world.ws / ".envrc"), StandIn(path=world.ws / ".idea", directory=True)]
+    places.acquire(lambda: wanted)
+    (world.ws / ".idea").chmod(0o755)  # the user's from now on
+    places.release()
+    assert present(world.state, since) == {world.ws / ".envrc"}
+    assert present(world.state) == present(world.state, time.time_ns()) == frozenset()
+    monkeypatch.setattr(placeholders, "_GONE_NS", 0)
+    assert present(world.state, since) == frozenset()
+    (journal,) = (world.state / "sandbox" / "pins").glob("*.json")
+    assert not journal.read_text().strip()
 
 
 def test_what_the_user_made_of_a_stand_in_is_kept(world: World) -> None:
