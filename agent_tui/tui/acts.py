@@ -154,7 +154,7 @@ class Acts:
         if app.session.open_questions:
             app.prompt.dismiss()
             return
-        if app.session.busy or app.session.activity == "compacting":
+        if app.session.is_stoppable:
             self.interrupt()
             return
         if now - self._escaped_at < TWICE_S and now - self._interrupted_at >= TWICE_S:
@@ -179,7 +179,7 @@ class Acts:
             app.editor.past.add(app.editor.draft)
             app.editor.clear_draft()
             app.completing.close()
-        elif app.session.busy or app.session.activity == "compacting":
+        elif app.session.is_stoppable:
             self.interrupt()
         elif now - self._cancelled_at < TWICE_S:
             self.quit()

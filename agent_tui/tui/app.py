@@ -231,6 +231,12 @@ class AgentApp(App[int], inherit_bindings=False):
     def on_resize(self, event: toolkit.Resize) -> None:
         self.sizing.changed(*event.size)
 
+    async def on_event(self, event: toolkit.Event) -> None:
+        """Every key comes by here first, whoever takes it."""
+        if isinstance(event, toolkit.Key | toolkit.Paste):
+            self.notifier.key_at = self.clock.wall()
+        await super().on_event(event)
+
     def on_key(self, event: toolkit.Key) -> None:
         """A key that nothing took, as while the terminal is too small: it is not lost."""
         is_lost = self.focused is None and len(self.screen_stack) == 1
@@ -329,7 +335,6 @@ class AgentApp(App[int], inherit_bindings=False):
 
     def typed(self) -> None:
         """A key or a paste went to the draft."""
-        self.notifier.key_at = self.clock.wall()
         self.prompt.typed(draft=bool(self.editor.text))
         self.completing.update()
         self.fixed.draw_activity()

@@ -59,6 +59,8 @@ class Feed:
                 self.state.heard_at = event.at
             self.state.changed.take(event.body)
             handler(self, event.body)
+            if not self.state.is_stoppable:
+                self.state.stopping_at = 0.0
 
     def add(self, block: blocks.Block) -> None:
         """A new block at the end."""

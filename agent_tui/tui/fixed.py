@@ -63,11 +63,7 @@ class Fixed:
             return
         state = self._app.session
         moves = (
-            state.busy
-            or state.going_back is not None
-            or state.stopping_at
-            or state.activity == "compacting"
-            or state.live_terminals
+            state.is_stoppable or state.going_back is not None or state.stopping_at or state.live_terminals
         )
         self._tick.resume() if moves else self._tick.pause()
 

@@ -126,6 +126,11 @@ class State:
     images_back: list[Image] = field(default_factory=list)  # of them, for the next message
 
     @property
+    def is_stoppable(self) -> bool:
+        """Whether something goes on that Esc and Ctrl+C stop: a turn, a compaction, a call."""
+        return self.busy or self.activity == "compacting" or bool(self.running)
+
+    @property
     def open_questions(self) -> list[Asked]:
         """Those without an answer."""
         return [asked for asked in self.asked if not asked.answer]

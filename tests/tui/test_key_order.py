@@ -11,7 +11,7 @@ from agent_tui.tui.screens.help import HelpView
 from agent_tui.tui.screens.pager import PagerView
 from tests.tui import gallery, scenes
 from tests.tui.driving import Driven, driven
-from tests.tui.test_keys import ALT_UP, CTRL_UP, ESC, F1, LEFT, WORKING
+from tests.tui.test_keys import ALT_UP, CTRL_UP, ESC, F1, LEFT, RIGHT, WORKING
 
 PASTE = b"\x1b[200~%s\x1b[201~"
 
@@ -158,3 +158,43 @@ async def test_keys_of_modify_other_keys_are_those_of_the_kitty_protocol(tmp_pat
         assert it.app.editor.text == ""
         await it.feed(b"\x1b[27;6;90~\x1b[27;5;95~\x1b[27;2;65~")  # Ctrl+Shift+Z, Ctrl+_, Shift+A
         assert it.app.editor.text == "abA"
+
+
+async def test_left_and_right_are_the_alternatives_of_brackets_in_the_pager(tmp_path: Path) -> None:
+    play = [*scenes.message("one", number=1), *scenes.finished(), *scenes.message("two", number=5)]
+    async with driven(tmp_path, play) as it:
+        await it.feed(b"\x14g")
+        view = it.app.screen
+        assert isinstance(view, PagerView)
+        for start, bracket, arrow in ((b"g", b"]", RIGHT), (b"G", b"[", LEFT)):
+            marks = []
+            for key in (bracket, arrow):
+                view.body.marked = -1
+                await it.feed(start + key)
+                marks.append(view.body.marked)
+            assert marks[0] == marks[1] >= 0, marks
+
+
+@pytest.mark.parametrize("row", range(1, 8))
+async def test_a_digit_answers_with_its_row_to_the_last(tmp_path: Path, row: int) -> None:
+    async with driven(tmp_path, [*scenes.turn(), *scenes.approval(1, "make publish")]) as it:
+        await it.wait_for_arming()
+        form = it.app.prompt.form
+        assert form is not None and len(form.choices()) == 7, form
+        key = form.choices()[row - 1].key
+        await it.feed(b"%d" % row)
+        by_digit = it.screen, it.engine.sent
+    async with driven(tmp_path, [*scenes.turn(), *scenes.approval(1, "make publish")]) as it:
+        await it.wait_for_arming()
+        await it.feed(ESC if key == "Esc" else key.encode())
+        assert (it.screen, it.engine.sent) == by_digit
+
+
+async def test_a_digit_beyond_the_numbered_rows_of_a_question_answers_nothing(tmp_path: Path) -> None:
+    async with driven(tmp_path, gallery.question()) as it:
+        await it.wait_for_arming()
+        assert it.app.prompt.form is not None
+        rows = it.app.prompt.form.choices()
+        assert rows[-1].key == "Esc" and rows[-2].key == str(len(rows) - 1)
+        await it.feed(b"%d" % len(rows))
+        assert not it.engine.sent

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
 
 NEAR = 2_000  # blocks that are rendered at once; older ones come with `g`
+_TO_BLOCK: dict[str, tuple[type[blocks.Block], int]] = {  # by key or character; the next, or the one before
+    "[": (blocks.UserMessage, -1), "]": (blocks.UserMessage, 1),
+    "left": (blocks.UserMessage, -1), "right": (blocks.UserMessage, 1),
+    "{": (blocks.Card, -1), "}": (blocks.Card, 1),
+}  # fmt: skip
 
 
 class PagerView(View):
@@ -106,9 +111,8 @@ class PagerView(View):
         return max((index for index, start in enumerate(self._starts) if start <= top), default=0)
 
     def press(self, key: str, character: str) -> bool:
-        if character in ("[", "]", "{", "}"):
-            kind = blocks.UserMessage if character in "[]" else blocks.Card
-            self._jump(kind, -1 if character in "[{" else 1)
+        if key in _TO_BLOCK or character in _TO_BLOCK:
+            self._jump(*(_TO_BLOCK.get(key) or _TO_BLOCK[character]))
         elif key == "enter":
             self._unfold(self._index())
         elif character == "d":

@@ -287,7 +287,7 @@ class View(Screen[None]):
 
     def _anywhere(self, act: str) -> None:
         """A key that works anywhere. The draft below is not seen here, so nothing of it is cleared."""
-        if act == "cancel" and self.agent.session.busy:
+        if act == "cancel" and self.agent.session.is_stoppable:
             self.agent.acts.interrupt()
             self.say("interrupted")
         elif act and act in (self.act, "cancel"):

@@ -322,7 +322,7 @@ class Prompt(Vertical, can_focus=True):
         """The key, or for a digit the choice in that row where letters are not digits themselves."""
         choices = self.form.choices() if self.form is not None else ()
         keys = [choice.key for choice in choices]
-        if key.isdigit() and key not in keys and 0 < int(key) < len(keys):
+        if key.isdigit() and not any(each.isdigit() for each in keys) and 0 < int(key) <= len(keys):
             return keys[int(key) - 1]
         return key if key == "question_mark" else character or key
 
@@ -337,6 +337,9 @@ class Prompt(Vertical, can_focus=True):
     def _press(self, key: str) -> None:
         form = self.form
         if form is None:
+            return
+        if key == "Esc":  # by the digit of its row
+            self.dismiss()
             return
         if any(choice.key == key and choice.needs_end for choice in form.choices()) and self._is_locked():
             self.draw()
