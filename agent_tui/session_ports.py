@@ -82,10 +82,10 @@ def _with_stored(ports: Ports, config: Config, settings: Settings) -> Ports:
     """The ports with what reaches other sessions and the person's settings."""
     told_in = None if config.ephemeral else config.state_dir
 
-    def keep_model(name: str) -> None:
-        from agent_tui.config.edit import set_value
+    def keep(model: str) -> None:
+        from agent_tui.config.edit import keep_model
 
-        set_value(config.config_dir, "model", choose(name, settings, os.environ).name)
+        keep_model(model, settings)
 
     async def rename(found: str, title: str) -> None:
         from agent_tui import stored
@@ -108,7 +108,7 @@ def _with_stored(ports: Ports, config: Config, settings: Settings) -> Ports:
         sessions=lambda: _session_list(config, settings),
         rename_session=rename,
         remove_session=remove,
-        keep_model=keep_model,
+        keep_model=keep,
         is_news=lambda text: bool(told.news(told_in, [text])),
     )
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Literal
 
 from agent_tui.cli.entering import LEAVE, Choice, ask_line, entered_address, entered_key
-from agent_tui.config.edit import set_value
+from agent_tui.config.edit import keep_model
 from agent_tui.config.layers import Settings, project_effects
 from agent_tui.config.paths import CONFIG_NAME
 from agent_tui.config.providers import provider_table
@@ -105,7 +105,7 @@ def ask_for_model(asker: Asker, settings: Settings, health: Sequence[tuple[str, 
             case chosen:
                 name = chosen.removesuffix("+")
                 if chosen != name:
-                    print(f"kept as default in {set_value(settings.config_dir, 'model', name)}")
+                    print(f"kept as default in {short_path(keep_model(name, settings))}")
                 return Choice(model=name)
 
 

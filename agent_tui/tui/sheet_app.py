@@ -104,7 +104,7 @@ class SheetApp(App[str], inherit_bindings=False):
         width = self.size.width
         lines = self._sheet.lines(self._at, width)
         self._body.show(lines)
-        keys = own_words(self._sheet.keys if self._is_armed else "keys work in a moment", self._glyphs)
+        keys = own_words(self._keys() if self._is_armed else "keys work in a moment", self._glyphs)
         self._rule.show([ruled((), (Span(keys, "muted"),), width, self._glyphs.rule)])
         foot = self._sheet.foot
         above = len(self._body.lines) - (self.size.height - OTHER_ROWS)
@@ -116,6 +116,15 @@ class SheetApp(App[str], inherit_bindings=False):
         if picked:  # screen readers and magnifiers follow the terminal's cursor
             self.cursor_position = Offset(2, max(picked[0] - self._body.top, 0))
         self._foot.show([clip([Span("  " + own_words(foot, self._glyphs), "muted")], width)])
+
+    @property
+    def _keeps(self) -> bool:
+        return self._at >= 0 and self._sheet.options[self._at].keeps
+
+    def _keys(self) -> str:
+        """Those that work with what is picked."""
+        named = self._sheet.keys.split(" · ")
+        return " · ".join(key for key in named if self._keeps or key[:2] != f"{self._sheet.extra} ")
 
     def on_key(self, event: events.Key) -> None:
         if event.key in ("ctrl+c", "escape"):
@@ -150,7 +159,7 @@ class SheetApp(App[str], inherit_bindings=False):
             self._typed()
         elif (chosen := next((option for option in options if option.key == key), None)) is not None:
             self.exit(chosen.value)
-        elif key == self._sheet.extra and self._at >= 0:
+        elif key == self._sheet.extra and self._keeps:
             self.exit(options[self._at].value + "+")
         elif key == "q":
             self.exit("")

@@ -23,6 +23,7 @@ class Option:
     label: str
     note: str = ""
     value: str = ""
+    keeps: bool = False  # whether the extra key of its sheet takes it
 
 
 @frozen
@@ -42,7 +43,7 @@ class Sheet:
     foot: str = ""
     preselected: int = -1
     columns: int = 0  # of a label that has a note, at least
-    extra: str = ""  # a key that takes the picked option and returns it with a `+`
+    extra: str = ""  # a key that takes the picked option, where it `keeps`, and returns it with a `+`
 
     def lines(self, at: int, width: int) -> list[Line]:
         """Its body with the option `at` picked."""
@@ -142,6 +143,7 @@ def model_sheet(
             label=model.name,
             note=f"{model.where:<19} {_window(model):>5}  {model.price}".rstrip(),
             value=model.name,
+            keeps=True,
         )
         for number, model in enumerate(found[:7], 1)
     ]

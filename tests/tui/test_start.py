@@ -35,6 +35,8 @@ def arm(app: SheetApp, now: list[float]) -> None:
         (FOUND, ["q"], ""),
         (FOUND, ["enter"], "openai/gpt-5.1"),
         (FOUND, ["d"], "openai/gpt-5.1+"),
+        (FOUND, [*["down"] * 4, "d", "q"], ""),  # another model or address
+        (FOUND, ["up", "d", "enter"], "demo"),
         (TRUST, ["enter"], "not_now"),
         (TRUST, ["t"], "trust"),
         (TRUST, ["y", "escape"], ""),
@@ -61,6 +63,17 @@ async def test_the_cursor_of_the_terminal_stands_at_the_picked_option(height: in
             await pilot.pause()
             assert rows(app)[app.cursor_position.y].startswith("  > ")
             await pilot.press("down")
+
+
+async def test_a_row_that_is_no_model_names_no_key_for_keeping_it() -> None:
+    now = [0.0]
+    app = SheetApp(FOUND, clock=lambda: now[0])
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        arm(app, now)
+        for key, is_named in (("", True), ("up", False), ("up", False), ("up", True)):
+            await pilot.press(*key.split())
+            assert ("d use and keep as default" in "\n".join(rows(app))) is is_named
 
 
 async def test_nothing_typed_answers_a_sheet() -> None:

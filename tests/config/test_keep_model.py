@@ -1,0 +1,47 @@
+from pathlib import Path
+
+import pytest
+
+from agent_tui.config.edit import keep_model
+from agent_tui.config.layers import Settings, resolve
+from agent_tui.errors import UsageError
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The settings file of a person who has a key of one vendor."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("XDG_CONFIG_HOME", "AGENT_TUI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    file = tmp_path / ".config" / "agent-tui" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("# mine\n")
+    return file
+
+
+def started(root: Path, **flags: str) -> Settings:
+    """Settings of a start."""
+    return resolve(flags, (), environ={"HOME": str(root)}, directory=root, is_trusted=lambda *_: False)
+
+
+def test_a_model_that_can_be_used_is_kept(file: Path, tmp_path: Path) -> None:
+    assert keep_model("openai/gpt-6.2-sol", started(tmp_path)) == file
+    assert file.read_text() == '# mine\nmodel = "openai/gpt-6.2-sol"\n'
+
+
+@pytest.mark.parametrize("name", ["address", "nobody/x", "anthropic/claude-sonnet-5"])
+def test_nothing_is_written_that_the_next_start_would_refuse(file: Path, tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError):
+        keep_model(name, started(tmp_path))
+    assert file.read_text() == "# mine\n"
+
+
+def test_an_address_that_came_with_a_flag_is_not_there_at_the_next_start(file: Path, tmp_path: Path) -> None:
+    now = started(tmp_path, base_url="http://127.0.0.1:9/v1")
+    with pytest.raises(UsageError):
+        keep_model("compatible/coder", now)
+    assert file.read_text() == "# mine\n"
+    file.write_text('base_url = "http://127.0.0.1:9/v1"\n')
+    keep_model("compatible/coder", now)
+    assert 'model = "compatible/coder"' in file.read_text()
