@@ -274,7 +274,7 @@ class PlainApp:
         now = time.monotonic()
         again = now - self._interrupted_at < FORCE_WITHIN_S
         self._interrupted_at = now
-        if self.standing.running:
+        if self.standing.running or self.standing.is_compacting:
             self.send(Interrupt(force=again))
             return True
         if not again:

@@ -133,6 +133,11 @@ class Standing:
         self.model = self._status.model or self.model
 
     @property
+    def is_compacting(self) -> bool:
+        """Whether a compaction goes on outside of a turn."""
+        return self._status.activity == "compacting"
+
+    @property
     def is_spoken(self) -> bool:
         """Whether a screen reader is served."""
         return self.config.interface.get("screen_reader") == "true"

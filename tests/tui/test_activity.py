@@ -71,3 +71,14 @@ def test_the_first_checkpoint_is_told_only_while_a_call_waits_for_it() -> None:
 def test_a_wait_says_what_is_so(kind: str, error: str, shown: str) -> None:
     retry = events.RetryScheduled(attempt=2, attempts=6, delay_s=90.0, error=error, kind=kind)
     assert shown in said(*ASKED, retry)
+
+
+@pytest.mark.parametrize(
+    "over", [events.StatusChanged(activity=""), events.Refused(command_id="c1", reason="nothing runs")]
+)
+def test_what_was_told_to_stop_is_over_once_nothing_runs(over: events.Body) -> None:
+    for is_busy in (False, True):
+        feed = Feed(State())
+        feed.state.busy, feed.state.stopping_at = is_busy, 7.0
+        feed.apply(events.Event(seq=1, at=9.0, run_id="", body=over))
+        assert (feed.state.stopping_at > 0) is is_busy, "the end of a turn says it"

@@ -24,6 +24,7 @@ UP, DOWN, RIGHT, LEFT = b"\x1b[A", b"\x1b[B", b"\x1b[C", b"\x1b[D"
 HOME, END, PAGE_UP, PAGE_DOWN = b"\x1b[H", b"\x1b[F", b"\x1b[5~", b"\x1b[6~"
 F1, F2, F3, F4 = b"\x1bOP", b"\x1bOQ", b"\x1bOR", b"\x1bOS"
 WORKING = scenes.command_runs
+COMPACTING = [events.StatusChanged(activity="compacting")]
 PAUSED = [events.TaskChanged(task_id="t1", status=TaskStatus.PAUSED)]
 
 
@@ -196,6 +197,8 @@ STOPPING = {
     "ctrl+c clears the draft, which the history keeps": Case(
         keys=[b"draft", b"\x03", UP], check=draft("draft")
     ),
+    "esc stops a compaction": Case(play=lambda: COMPACTING, keys=[ESC], check=sent(Interrupt())),
+    "ctrl+c stops a compaction": Case(play=lambda: COMPACTING, keys=[b"\x03"], check=sent(Interrupt())),
     "ctrl+c interrupts": Case(play=WORKING, keys=[b"\x03"], check=sent(Interrupt())),
     "ctrl+c twice kills": Case(
         play=WORKING, keys=[b"\x03", b"\x03"], check=sent(Interrupt(), Interrupt(force=True))
