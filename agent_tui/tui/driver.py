@@ -34,18 +34,27 @@ _NO_PIXELS = "\x1b[?1016l"
 
 class _MoreKeys(Enum):
     ALT_ENTER = "alt+enter"
+    ALT_BACKSPACE = "alt+backspace"
+    ALT_B = "alt+b"
+    ALT_F = "alt+f"
 
 
 _SEQUENCES = {
     "\x1b\r": _MoreKeys.ALT_ENTER,  # the table reads it as Enter, which would send the message
     "\x1b\n": _MoreKeys.ALT_ENTER,
+    "\x1b\x7f": _MoreKeys.ALT_BACKSPACE,  # these as other keys of the same meaning, of which a program in a
+    "\x1bb": _MoreKeys.ALT_B,  # terminal of ours would know nothing
+    "\x1bf": _MoreKeys.ALT_F,
 }
+_OF_ONE_MACHINE = [f"\x1b{character}" for character in "1234567890-="]  # which are Alt everywhere else
 
 
 def add_keys() -> None:
     """Teach the toolkit's table the sequences that it lacks; harmless when done twice."""
     table: dict[str, Any] = _ansi_sequences.ANSI_SEQUENCES_KEYS  # type: ignore[assignment]  # a dict at run time
     table.update({sequence: (key,) for sequence, key in _SEQUENCES.items()})
+    for sequence in _OF_ONE_MACHINE:
+        table.pop(sequence, None)
 
 
 # A key as xterm's modifyOtherKeys sends it, of which the toolkit forgets Alt and misnames control characters.
@@ -137,7 +146,15 @@ class InputParser(XTermParser):
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
         if _ANSWER.fullmatch(sequence):  # one that was cut right after its Esc
             return [events.Key(Keys.Ignore, sequence)]
-        return super()._sequence_to_key_events(_OTHER_KEY.sub(_as_kitty, sequence), alt)
+        found = super()._sequence_to_key_events(_OTHER_KEY.sub(_as_kitty, sequence), alt)
+        return [_with_alt(key) for key in found] if alt else found
+
+
+def _with_alt(key: events.Key) -> events.Key:
+    """The toolkit names Alt with a letter only; what is typed stays typed, as Esc may have been before it."""
+    if not key.is_printable or key.key.startswith("alt+"):
+        return key
+    return events.Key(f"alt+{key.key}", key.character)
 
 
 def _ends_a_paste(text: str) -> bool:

@@ -198,3 +198,25 @@ async def test_a_digit_beyond_the_numbered_rows_of_a_question_answers_nothing(tm
         assert rows[-1].key == "Esc" and rows[-2].key == str(len(rows) - 1)
         await it.feed(b"%d" % len(rows))
         assert not it.engine.sent
+
+
+WORDS = {
+    "alt+b": b"\x1bbx",
+    "alt+b, kitty": b"\x1b[98;3ux",
+    "ctrl+left": b"\x1b[1;5Dx",
+    "alt+backspace": b"\x1b\x7fxtwo",
+    "alt+backspace, kitty": b"\x1b[127;3uxtwo",
+    "alt+f": b"\x01\x1bf\x1bf\x1bbx",
+}
+
+
+@pytest.mark.parametrize("keys", WORDS.values(), ids=WORDS)
+async def test_words_are_passed_and_removed_in_every_input(tmp_path: Path, keys: bytes) -> None:
+    async with driven(tmp_path, scenes.asks(), on=gallery.Scene().on) as it:
+        await it.feed(b"one two" + keys)
+        assert it.app.editor.text == "one xtwo"
+        await it.feed(b"\x03")
+        await it.wait_for_arming()
+        await it.feed(b"f")
+        await it.feed(b"one two" + keys)
+        assert it.app.prompt.written == "one xtwo"

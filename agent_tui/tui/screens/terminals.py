@@ -8,7 +8,7 @@ from textual import events
 from agent_tui.engine.commands import Subject, TerminalInput
 from agent_tui.granted import BARE, contained
 from agent_tui.safe_text import one_line
-from agent_tui.tui import words
+from agent_tui.tui import words, xterm_keys
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.link import RefusedError
 from agent_tui.tui.screens.view import ListView, View
@@ -23,20 +23,6 @@ Entry = Mapping[str, Any]
 REFRESH_S = 0.5  # the times count, so the list is drawn again in any case
 KILL_AFTER_S = 5.0  # of INT and TERM before it
 LEAVE = "ctrl+right_square_bracket"
-_BYTES = {
-    "enter": "\r", "tab": "\t", "backspace": "\x7f", "escape": "\x1b", "up": "\x1b[A", "down": "\x1b[B",
-    "right": "\x1b[C", "left": "\x1b[D", "home": "\x1b[H", "end": "\x1b[F", "delete": "\x1b[3~",
-    "pageup": "\x1b[5~", "pagedown": "\x1b[6~", "shift+tab": "\x1b[Z",
-}  # fmt: skip
-
-
-def typed(key: str, character: str | None) -> str:
-    """The bytes a terminal sends for a key."""
-    if key in _BYTES:
-        return _BYTES[key]
-    if key.startswith("ctrl+") and len(key) == 6 and key[5].isalpha():
-        return chr(ord(key[5]) - 96)
-    return character or ""
 
 
 class TerminalsView(ListView[Entry]):
@@ -190,7 +176,7 @@ class AttachedView(View):
         if event.key in (LEAVE, "f3"):
             self.close()
             return
-        chars = typed(event.key, event.character)
+        chars = xterm_keys.sent(event.key, event.character)
         if chars:
             self.agent.link.send(TerminalInput(terminal=self._terminal, chars=chars))
 

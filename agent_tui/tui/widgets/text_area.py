@@ -35,6 +35,9 @@ class PlainTextArea(TextArea):
         Binding("ctrl+underscore", "undo", show=False),
         Binding("alt+z,ctrl+shift+z", "redo", show=False),
         Binding("alt+d", "delete_word_right", show=False),
+        Binding("alt+backspace", "delete_word_left", show=False),
+        Binding("alt+b", "cursor_word_left", show=False),
+        Binding("alt+f", "cursor_word_right", show=False),
     ]
 
     def __init__(self) -> None:
