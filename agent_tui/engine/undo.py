@@ -153,7 +153,7 @@ def hidden_from(session: Session, target: Checkpoint) -> tuple[tuple[str, ...], 
     response.
     """
     log = session.fold.log
-    gone = visibility_of(log).hidden
+    gone = visibility_of(log).rolled_back
     start = _start_of(session, target)
     hidden = [
         item
