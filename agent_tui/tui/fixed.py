@@ -47,6 +47,7 @@ class Fixed:
             hints=app.searching.hints or app.completing.hints or app.pending_hints or app.offering.hints,
         )  # fmt: skip
         app.activity.show([activity.line(app.session, moment, app.glyphs)])
+        app.asking.fit(app.size.height)
 
     def say(self, text: str, seconds: float) -> None:
         """A passing word on the activity line."""

@@ -382,6 +382,7 @@ def leaves_sandbox() -> list[e.Body]:
         "why": why,
         "first_attempt": first,
         "sandbox": "writes in ~/src/slugkit and ~/.cache/pip, network off",
+        "sandbox_short": "workspace+1, net off",
         "session_key": "exactly this command with this grant",
         "choices": offered,
     }

@@ -121,6 +121,7 @@ def host() -> list[e.Body]:
             1, "pip download build==1.2.2", {"grant": Grant.NETWORK}, grants=grants, choices=choices,
             why='the model asked for the network: "fetch the build tool"',
             sandbox="writes in ~/src/slugkit, network on",
+            sandbox_short="workspace, net on",
             session_key="exactly this command with this grant",
         ),
     ]  # fmt: skip

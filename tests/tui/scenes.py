@@ -273,6 +273,7 @@ def approval(
         "cwd": str(Path.home() / "src" / "slugkit"),
         "why": "your rule asks: make publish (rules.toml, line 3)",
         "sandbox": "writes in ~/src/slugkit, network off",
+        "sandbox_short": "workspace, net off",
         "digest": f"d{number}",
         "choices": ALL,
         "session_key": "exactly this command in this directory",
