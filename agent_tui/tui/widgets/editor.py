@@ -22,6 +22,7 @@ class Captor(Protocol):
     def leave(self) -> None:
         """Take no keys any more."""
 
+
 MOST_PERCENT = 33  # of the rows of the screen
 
 
