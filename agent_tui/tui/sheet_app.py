@@ -14,7 +14,7 @@ from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.geometry import Offset
 
-from agent_tui.tui import themes
+from agent_tui.tui import smallest, themes
 from agent_tui.tui.chosen import Chosen
 from agent_tui.tui.driver import AgentDriver
 from agent_tui.tui.glyphs import ASCII, UNICODE, own_words
@@ -38,7 +38,13 @@ class SheetApp(App[str], inherit_bindings=False):
 
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = []
-    CSS = "Screen { background: $background; color: $foreground; } Pane { height: 1; }"
+    CSS = """
+    Screen { background: $background; color: $foreground; }
+    Pane { height: 1; }
+    #small { display: none; height: 1fr; }
+    .-small > * { display: none; }
+    .-small > #small { display: block; }
+    """
 
     def __init__(
         self, sheet: "Sheet", look: Chosen | None = None, clock: Callable[[], float] = monotonic
@@ -89,6 +95,8 @@ class SheetApp(App[str], inherit_bindings=False):
         self._body = Body(self._theme_name)
         self._rule = Pane(theme=self._theme_name)
         self._foot = Pane(theme=self._theme_name)
+        self._small = Pane(theme=self._theme_name, id="small")
+        yield self._small
         yield self._body
         yield self._rule
         yield self._foot
@@ -98,9 +106,19 @@ class SheetApp(App[str], inherit_bindings=False):
         self.call_after_refresh(self._wait)
 
     def on_resize(self) -> None:
+        if self._is_small or self.screen.has_class("-small"):
+            self._wait()  # what was not to be seen is read first
         self.call_later(self._draw)
 
+    @property
+    def _is_small(self) -> bool:
+        return smallest.is_too_small(self.size)
+
     def _draw(self) -> None:
+        self.screen.set_class(self._is_small, "-small")
+        if self._is_small:
+            self._small.show(smallest.said(self.size, self._glyphs))
+            return
         width = self.size.width
         lines = self._sheet.lines(self._at, width)
         self._body.show(lines)
@@ -129,6 +147,8 @@ class SheetApp(App[str], inherit_bindings=False):
     def on_key(self, event: events.Key) -> None:
         if event.key in ("ctrl+c", "escape"):
             self.exit("")
+        elif self._is_small:
+            return
         elif event.key in ("up", "down"):
             self._move(1 if event.key == "down" else -1)
         elif event.key in ("pageup", "pagedown"):

@@ -97,6 +97,34 @@ async def test_nothing_typed_answers_a_sheet() -> None:
     assert app.return_value == "trust"
 
 
+@pytest.mark.parametrize("size", [(40, 8), (59, 30), (90, 2)])
+async def test_a_sheet_takes_no_key_while_the_terminal_is_too_small(size: tuple[int, int]) -> None:
+    now = [0.0]
+    app = SheetApp(TRUST, clock=lambda: now[0])
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        arm(app, now)
+        assert rows(app)[0].startswith("terminal too small") and "Trust" not in "\n".join(rows(app))
+        for key in ("t", "down", "enter"):
+            await pilot.press(key)
+            await pilot.pause(BURST_S + 0.02)
+        assert app.is_running and app.return_value is None
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert "keys work in a moment" in "\n".join(rows(app))
+        arm(app, now)
+        await pilot.press("enter")
+    assert app.return_value == "not_now"
+
+
+@pytest.mark.parametrize("key", ["escape", "ctrl+c"])
+async def test_a_sheet_can_be_left_while_the_terminal_is_too_small(key: str) -> None:
+    app = SheetApp(TRUST)
+    async with app.run_test(size=(40, 8)) as pilot:
+        await pilot.press(key)
+    assert app.return_value == ""
+
+
 @pytest.mark.parametrize("sheet", [NOTHING, FOUND, TRUST, SANDBOX, NAMED])
 @pytest.mark.parametrize("width", [60, 80])
 def test_a_sheet_fits_and_shows_names_as_they_are(sheet: Sheet, width: int) -> None:

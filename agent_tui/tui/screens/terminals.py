@@ -176,10 +176,14 @@ class AttachedView(View):
         if event.key in (LEAVE, "f3"):
             self.close()
             return
+        if self.is_small:
+            self._take(event)
+            return
         chars = xterm_keys.sent(event.key, event.character)
         if chars:
             self.agent.link.send(TerminalInput(terminal=self._terminal, chars=chars))
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
-        self.agent.link.send(TerminalInput(terminal=self._terminal, chars=event.text))
+        if not self.is_small:
+            self.agent.link.send(TerminalInput(terminal=self._terminal, chars=event.text))

@@ -13,7 +13,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from agent_tui.safe_text import one_line
-from agent_tui.tui import paint
+from agent_tui.tui import paint, smallest
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript.lines import Line, Span, clip, plain, ruled, untrusted, width_of
 from agent_tui.tui.transcript.look import Look
@@ -110,6 +110,7 @@ class View(Screen[None]):
         self.body = Body(agent.look_theme)
         self.foot = Pane(theme=agent.look_theme)
         self.foot_second = Pane(theme=agent.look_theme)
+        self.small = Pane(theme=agent.look_theme, id="small")
         self._finding: str | None = None
         self._found = ""
         self._said = ""
@@ -121,6 +122,7 @@ class View(Screen[None]):
         self._ahead: list[events.Key] = []  # typed before there was anything to type at
 
     def compose(self) -> ComposeResult:
+        yield self.small
         yield self.head
         yield self.body
         yield self.foot
@@ -153,10 +155,19 @@ class View(Screen[None]):
         """Draw everything again."""
         if not self.is_attached:
             return
+        self.set_class(self.is_small, "-small")
+        if self.is_small:
+            self.small.show(smallest.said(self.agent.size, self.agent.glyphs))
+            return
         self.body.show(self.content(self.look))
         self.draw_frame()
         if self._ahead and not self.awaits_data:
             self.call_next(self._catch_up)  # whoever draws may not be at the end of loading
+
+    @property
+    def is_small(self) -> bool:
+        """Whether there is no room to show anything, so that no key decides anything."""
+        return smallest.is_too_small(self.agent.size)
 
     @property
     def awaits_data(self) -> bool:
@@ -165,6 +176,8 @@ class View(Screen[None]):
 
     def draw_frame(self) -> None:
         """The rows around the body."""
+        if self.is_small:
+            return
         look = self.look
         rule = look.glyphs.heavy if self.heavy else look.glyphs.rule
         left, right = (
@@ -229,7 +242,10 @@ class View(Screen[None]):
         self.draw_frame()
 
     def on_resize(self) -> None:
+        was_small = self.has_class("-small")
         self.draw()
+        if was_small and not self.is_small:
+            self.disarm()
 
     # --- keys ----------------------------------------------------------------------------------
 
@@ -259,6 +275,10 @@ class View(Screen[None]):
         return self.app.screen is not self and self.agent.views.take_key(event)
 
     def _take(self, event: events.Key) -> None:
+        if self.is_small:
+            if event.key in LEAVE_KEYS:
+                self.close()
+            return
         self._said, self._again, self._is_early = "", "", False
         if self._line is not None:
             self._line_key(self._line, event)
