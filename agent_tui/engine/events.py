@@ -160,11 +160,12 @@ class InputAccepted:
 
 @frozen
 class InputEdited:
-    """A pending message has new text."""
+    """A pending message has new text, another kind or another place."""
 
     input_id: str
     text: str
     kind: InputKind
+    before: str | None = None  # id of the one it now goes before; empty: behind all; None: it stays
 
 
 @frozen

@@ -46,7 +46,7 @@ from agent_tui.engine.events import (
 )
 from agent_tui.engine.progress import Progress
 from agent_tui.engine.states import NOT_RUN, RunState, States
-from agent_tui.engine.types import OF_GATE, Decision, EndReason, TaskStatus
+from agent_tui.engine.types import OF_GATE, Decision, EndReason, TaskStatus, moved
 from checkpoints.types import Checkpoint, FileChange, Phase
 from context.guard import Guard
 from context.items import CompactionItem, Item, NoticeItem, ResultItem, RollbackItem, Usage
@@ -402,6 +402,7 @@ class Fold:
             case InputEdited() if body.input_id in self.inbox:
                 old = self.inbox[body.input_id]
                 self.inbox[body.input_id] = replace(old, text=body.text, kind=body.kind)
+                self.inbox = moved(self.inbox, body.input_id, body.before)
             case InputDelivered() | InputReturned():
                 self.inbox.pop(body.input_id, None)
                 self.fresh_input = self.fresh_input or isinstance(body, InputDelivered)

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from agent_tui.frozen import frozen
 from sandbox.policy import Limits, Mode
+
+T = TypeVar("T")
 
 SCHEMA = 1  # version of events on the wire and in the store
 RULES_FILE = "rules.toml"  # in the directory of the settings
@@ -227,6 +229,15 @@ class InputKind(StrEnum):
     PROMPT = "prompt"
     STEER = "steer"
     QUEUE = "queue"
+
+
+def moved(waiting: Mapping[str, T], input_id: str, before: str | None) -> dict[str, T]:
+    """Messages that wait, by id, with one of them before another, or behind all; None: as they are."""
+    if before is None or before == input_id or input_id not in waiting:
+        return dict(waiting)
+    order = [each for each in waiting if each != input_id]
+    order.insert(order.index(before) if before in order else len(order), input_id)
+    return {each: waiting[each] for each in order}
 
 
 @frozen

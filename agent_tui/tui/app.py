@@ -103,8 +103,6 @@ class AgentApp(App[int], inherit_bindings=False):
         self.offering = Offering(self, offered)
         self._flush_due = False
         self.output = settings.get("output", "auto")
-        self.pending_at: int | None = None  # marked row of the pending list
-        self.pending_hints: tuple[str, ...] = ()
         self._rebuilt = False
         self.sides = True  # side by side diffs where they fit
         self.mouse_on = settings.get("mouse", "true") != "false"

@@ -170,6 +170,7 @@ class Feed:
         pending = self._kinds.get(body.input_id)
         if pending is not None:
             pending.text, pending.kind = body.text, body.kind
+            self.state.move_pending(body.input_id, body.before)
 
     def _delivered(self, body: events.InputDelivered) -> None:
         pending = self._taken(body.input_id)
