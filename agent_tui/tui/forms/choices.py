@@ -148,7 +148,7 @@ def _beside(form: Form, look: Look, place: Place, locked: str, style: Style, whi
         key = choice.key if place.armed else look.glyphs.unarmed
         label = untrusted(choice.short or choice.label, "muted" if blocked else "text", strict=True)
         shown = clip(label, room - width_of([Span(key)]) - 1, look.glyphs.more)
-        is_cut |= shown != tuple(label)
+        is_cut |= shown != tuple(label) or (form.in_rows and bool(choice.note))
         spans = (Span(f"{key} ", "accent" if place.armed and not blocked else "muted"), *shown)
         gap = "  > " if at == place.selected else "    "
         if rows and width_of(rows[-1]) + len(GAP) + width_of(spans) <= look.width:

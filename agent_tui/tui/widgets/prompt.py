@@ -225,8 +225,10 @@ class Prompt(Vertical, can_focus=True):
             if self._input.has_focus:
                 self.focus()
 
-    def seen_to_end(self) -> None:
-        """The whole object was read in full view."""
+    def seen_to_end(self, form: forms.Form) -> None:
+        """All of a question was read in full view."""
+        if form is not self.form:
+            return
         self._seen, self._is_read_whole = 1_000_000, True
         self._redrawn()
         self.draw()
