@@ -139,9 +139,9 @@ class CommandView(View):
         under, _ = self._parted(look)
         if [each.label for each in under[-2:]] == ["in", "sandbox"]:
             place, sandbox = under[-2:]
-            (lead, *_), *_ = (each.rows(look, columns=LABEL) for each in under[-2:])
+            lead, *more = place.rows(look, columns=LABEL)
             beside = (*lead, Span(" " * 8), Span("sandbox  ", "muted"), *sandbox.spans)
-            if width_of(beside) <= look.width and len(place.rows(look, columns=LABEL)) == 1:
+            if width_of(beside) <= look.width and not more:
                 above = [row for each in under[:-2] for row in each.rows(look, columns=LABEL)]
                 return [*above, beside, ()]
         return [row for each in under for row in each.rows(look, columns=LABEL)]
