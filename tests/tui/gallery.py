@@ -345,14 +345,15 @@ def hostile() -> list[e.Body]:
 
 def edit() -> list[e.Body]:
     """A patch waits for approval."""
-    return [*scenes.turn(), *scenes.approval(1, "patch 2 files", {"action": "edit"}, diff=DIFF)]
+    shown = "2 files: slugify.py, test_slugify.py"
+    return [*scenes.turn(), *scenes.approval(1, shown, {"action": "edit"}, diff=DIFF, tool="apply_patch")]
 
 
 def long_edit() -> list[e.Body]:
     """A patch that does not fit into the prompt."""
     added = "".join(f"+line {number}\n" for number in range(80))
     diff = f"--- a/long.py\n+++ b/long.py\n@@ -1,0 +1,80 @@\n{added}"
-    return [*scenes.turn(), *scenes.approval(1, "patch 1 file", {"action": "edit"}, diff=diff)]
+    return [*scenes.turn(), *scenes.approval(1, "long.py", {"action": "edit"}, diff=diff, tool="apply_patch")]
 
 
 def several() -> list[e.Body]:

@@ -283,7 +283,7 @@ def approval(
         "rule_allows": "`make publish INDEX=staging` in ~/src/slugkit, in the sandbox",
     }
     return [
-        *proposed(f"c{number + 20}", values["tool"], shown, 9),
+        *proposed(f"c{number + 20}", changes.get("tool", values["tool"]), shown, 9),
         e.CallChanged(call_id=f"c{number + 20}", state=CallState.AWAITING_APPROVAL),
         e.ApprovalAsked(**(values | changes)),
     ]

@@ -104,7 +104,7 @@ def _head(call: Call, expanded: bool, look: Look) -> list[Line]:
     right = tuple(untrusted(own_words(" · ".join(filter(None, told)), look.glyphs), "muted"))
     room = look.width - (width_of(right) + 1 if right else 0)
     rows = wrap(
-        untrusted(call.shown or call.tool, "strong", strict=True),
+        untrusted(_object(call), "strong", strict=True),
         room,
         first=lead,
         rest=(Span(" " * indent),),
@@ -120,6 +120,17 @@ def _head(call: Call, expanded: bool, look: Look) -> list[Line]:
         more = f"{look.glyphs.more} {words.count(hidden, 'more line')}, Ctrl+O show"
         rows = [*rows[:OBJECT_ROWS], (Span(" " * indent), Span(more, "muted"))]
     return rows
+
+
+def _object(call: Call) -> str:
+    """What the first line names. A patch that is done has `patched` before it and its files below; one that
+    came to nothing has neither."""
+    if call.tool != "apply_patch" or not call.shown:
+        return call.shown or call.tool
+    number, several, _ = call.shown.partition(" files: ")
+    is_short = several and number.isdigit() and call.state in ("waiting", "running", "succeeded")
+    shown = f"{number} files" if is_short else call.shown
+    return shown if call.state == "succeeded" else f"patch {shown}"
 
 
 def right_end(call: Call, look: Look) -> str:
