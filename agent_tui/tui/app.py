@@ -98,7 +98,9 @@ class AgentApp(App[int], inherit_bindings=False):
         self.exit_code = 0
         settings = config.interface
         progress = settings.get("progress") == "true"
-        self.notifier = Notifier(config.workspace.name, self.write_terminal, progress=progress)
+        self.notifier = Notifier(
+            config.workspace.name, self.write_terminal, self.set_timer, progress=progress
+        )
         self._initial = (initial_prompt, tuple(images), chosen.typed)
         self.offering = Offering(self, offered)
         self._flush_due = False

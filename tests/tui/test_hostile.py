@@ -263,7 +263,7 @@ async def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path, name: str)
 
 def test_titles_and_notifications_hold_nothing_of_others() -> None:
     written: list[str] = []
-    notifier = Notifier(BAD, written.append)
+    notifier = Notifier(BAD, written.append, lambda _, write: write())
     state = State()
     for body in gallery.hostile():
         from agent_tui.tui.feed import Feed
