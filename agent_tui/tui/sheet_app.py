@@ -16,7 +16,7 @@ from textual.geometry import Offset
 
 from agent_tui.tui import smallest, themes
 from agent_tui.tui.chosen import Chosen
-from agent_tui.tui.driver import AgentDriver
+from agent_tui.tui.driver import AgentDriver, guarded
 from agent_tui.tui.glyphs import ASCII, UNICODE, own_words
 from agent_tui.tui.screens.view import Body
 from agent_tui.tui.transcript.lines import Span, clip, plain, ruled
@@ -25,6 +25,7 @@ from agent_tui.tui.widgets.burst import Burst
 from agent_tui.tui.widgets.pane import Pane
 
 if TYPE_CHECKING:
+    from agent_tui.guardian import Guardian
     from agent_tui.tui.start import Sheet
 
 
@@ -53,6 +54,7 @@ class SheetApp(App[str], inherit_bindings=False):
         chosen = look or Chosen()
         theme = chosen.theme
         self._sheet = sheet
+        self._guardian: Guardian | None = None
         self._ended_by = 0  # number of the signal
         self._at = sheet.preselected
         self._scrolled = False  # by the person
@@ -66,12 +68,13 @@ class SheetApp(App[str], inherit_bindings=False):
             self.register_theme(each)
         self.theme = f"agent-{theme}"
 
-    def answer(self) -> str:
-        """Run it; the value chosen, empty when the person left. Raises SystemExit, with the code of a process
-        that a signal ended, once the terminal is as it was."""
+    def answer(self, descriptor: int) -> str:
+        """Run it on the terminal; the value chosen, empty when the person left. Raises SystemExit, with the
+        code of a process that a signal ended, once the terminal is as it was."""
         before = {number: signal.getsignal(number) for number in ENDING + STOPPING}
         try:
-            chosen = self.run(mouse=False)
+            with guarded(descriptor) as self._guardian:
+                chosen = self.run(mouse=False)
         finally:
             for number, handler in before.items():  # what follows ends and stops as what came before
                 signal.signal(number, handler)
@@ -104,6 +107,8 @@ class SheetApp(App[str], inherit_bindings=False):
     def on_mount(self) -> None:
         self._draw()
         self.call_after_refresh(self._wait)
+        if self._guardian is not None:
+            self.call_after_refresh(self._guardian.watch)
 
     def on_resize(self) -> None:
         if self._is_small or self.screen.has_class("-small"):

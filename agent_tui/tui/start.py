@@ -108,11 +108,12 @@ def ask(sheet: Sheet, interface: Mapping[str, str]) -> str:
 
     `interface` holds the settings of the look. What was typed before the sheet was there answers nothing.
     """
-    answers = Probe(sys.__stdin__.fileno() if sys.__stdin__ is not None else 0).answers()
+    descriptor = sys.__stdin__.fileno() if sys.__stdin__ is not None else 0
+    answers = Probe(descriptor).answers()
     toolkit.prepare()
     from agent_tui.tui.sheet_app import SheetApp
 
-    return SheetApp(sheet, toolkit.look_for(interface, answers)).answer()
+    return SheetApp(sheet, toolkit.look_for(interface, answers)).answer(descriptor)
 
 
 # --- the three sheets ----------------------------------------------------------------------------
