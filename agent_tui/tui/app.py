@@ -67,7 +67,7 @@ class AgentApp(App[int], inherit_bindings=False):
     outside: Outside
     CSS = """
     Screen { background: $background; color: $foreground; layers: base; overflow: hidden; }
-    #input { height: auto; }
+    #input { height: auto; max-height: 33vh; }
     #mark { width: 2; height: 1; }
     #activity, #status { height: 1; }
     #small { display: none; height: 1fr; }

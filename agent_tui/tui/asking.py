@@ -95,6 +95,7 @@ class Asking:
         had_focus = prompt.has_focus_within
         prompt.draft = bool(self._app.editor.text)
         prompt.ask(form, position=position, others=others, current=current)
+        self._app.completing.fit()
         if form is None and had_focus:
             self._app.editor.focus()
 

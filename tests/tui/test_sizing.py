@@ -75,6 +75,13 @@ async def test_a_view_takes_no_key_while_the_terminal_is_too_small(
         assert len(it.engine.sent_of(sent)) == before + 1
 
 
+async def test_a_long_draft_takes_a_third_of_the_screen_and_nothing_below_it(tmp_path: Path) -> None:
+    async with driven(tmp_path) as it:
+        await it.type("\n".join(f"line {number}" for number in range(14)))
+        rows = it.screen.split("\n")
+        assert rows[-2] == "  line 13" and rows[-8] == "› line 7"
+
+
 @pytest.mark.parametrize("key", ["escape", "ctrl+c"])
 async def test_a_view_can_be_left_while_the_terminal_is_too_small(tmp_path: Path, key: str) -> None:
     async with driven(tmp_path, scenes.asks()) as it:
