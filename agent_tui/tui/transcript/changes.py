@@ -19,13 +19,12 @@ def path_spans(change: FileChange, role: str = "text") -> list[Span]:
 
 def counts(change: FileChange) -> str:
     """`+4 -1`; added files without the zero; the detail of a binary, link or mode."""
-    if change.added is None and change.removed is None:
-        return change.detail and f"({change.detail})"
-    added, removed = change.added or 0, change.removed or 0
-    parts = [] if change.kind == "D" and not added else [f"+{added}"]
-    if change.kind != "A" or removed:
-        parts.append(f"-{removed}")
-    return " ".join(parts)
+    parts: list[str] = []
+    if change.added is not None or change.removed is not None:
+        added, removed = change.added or 0, change.removed or 0
+        parts += [] if change.kind == "D" and not added else [f"+{added}"]
+        parts += [f"-{removed}"] if change.kind != "A" or removed else []
+    return " ".join([*parts, *([f"({change.detail})"] if change.detail else [])])
 
 
 def change_spans(change: FileChange, role: str = "text", *, with_counts: bool = True) -> list[Span]:
@@ -38,26 +37,16 @@ def change_spans(change: FileChange, role: str = "text", *, with_counts: bool = 
     return spans
 
 
-def joined(
-    changes: Sequence[FileChange], separator: str, role: str = "text", named: int = NAMED
-) -> list[Span]:
-    """The first `named` changes of text, then `+ n more`; binaries are counted where there is text."""
-    lead = [change for change in changes if not is_binary(change)] or list(changes)
+def joined(changes: Sequence[FileChange], separator: str, role: str = "text") -> list[Span]:
+    """The first changes, text before the rest, then `+ n more`."""
     spans: list[Span] = []
-    for change in lead[:named]:
+    for change in sorted(changes, key=lambda change: change.added is None)[:NAMED]:
         if spans:
             spans.append(Span(separator, "muted"))
         spans += change_spans(change, role)
-    if len(lead) > named:
-        spans.append(Span(f"{separator}+ {len(lead) - named} more", "muted"))
-    if len(changes) > len(lead):
-        spans.append(Span(f"{separator}+ {len(changes) - len(lead)} binary", "muted"))
+    if len(changes) > NAMED:
+        spans.append(Span(f"{separator}+ {len(changes) - NAMED} more", "muted"))
     return spans
-
-
-def is_binary(change: FileChange) -> bool:
-    """Whether it was no text, as what a compiler leaves behind."""
-    return change.added is None and change.removed is None and change.detail.startswith("binary")
 
 
 def files(changes: Sequence[FileChange]) -> str:
