@@ -18,8 +18,8 @@ from agent_tui.tui import smallest, themes
 from agent_tui.tui.chosen import Chosen
 from agent_tui.tui.driver import AgentDriver, guarded
 from agent_tui.tui.glyphs import ASCII, UNICODE, own_words
-from agent_tui.tui.screens.view import Body
-from agent_tui.tui.transcript.lines import Span, clip, plain, ruled
+from agent_tui.tui.screens.body import Body
+from agent_tui.tui.transcript.lines import BLANK, Span, plain, ruled, width_of, wrap
 from agent_tui.tui.widgets.arming import DELAY_S, Arming
 from agent_tui.tui.widgets.burst import Burst
 from agent_tui.tui.widgets.pane import Pane
@@ -126,19 +126,21 @@ class SheetApp(App[str], inherit_bindings=False):
             return
         width = self.size.width
         lines = self._sheet.lines(self._at, width)
+        foot = (Span("  " + own_words(self._sheet.foot, self._glyphs), "muted"),)
+        room = self.size.height - OTHER_ROWS
+        above = len(lines) - room
+        if above > 0 or width_of(foot) > width:  # it is the last to be read then
+            lines += [BLANK, *wrap(foot, width, rest=(Span("  "),))]
+            foot = (Span("  PgUp PgDn scroll" if len(lines) > room else "", "muted"),)
         self._body.show(lines)
         keys = own_words(self._keys() if self._is_armed else "keys work in a moment", self._glyphs)
         self._rule.show([ruled((), (Span(keys, "muted"),), width, self._glyphs.rule)])
-        foot = self._sheet.foot
-        above = len(self._body.lines) - (self.size.height - OTHER_ROWS)
-        if above > 0:
-            foot = "PgUp shows what is above · " + foot
-        picked = [row for row, line in enumerate(lines) if plain(line).startswith("  > ")]
+        picked = [number for number, row in enumerate(lines) if plain(row).startswith("  > ")]
         if not self._scrolled:  # the options are at the end, and the picked one is never out of sight
             self._body.top = min([max(above, 0), *picked])
         if picked:  # screen readers and magnifiers follow the terminal's cursor
             self.cursor_position = Offset(2, max(picked[0] - self._body.top, 0))
-        self._foot.show([clip([Span("  " + own_words(foot, self._glyphs), "muted")], width)])
+        self._foot.show([foot])
 
     @property
     def _keeps(self) -> bool:

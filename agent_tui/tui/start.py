@@ -81,7 +81,11 @@ def sheet_lines(sheet: Sheet, at: int, width: int) -> list[Line]:
         rows += wrap(
             untrusted(option.note, "muted", strict=True), width, first=first, rest=line(" " * (7 + labels))
         ) or [first]
-    rows += [BLANK, *(line(Span(text, "muted")) for text in sheet.below)] if sheet.below else []
+    rows += [BLANK] if sheet.below else []
+    for text in sheet.below:
+        said = text.lstrip()
+        indent = line(Span(" " * (len(text) - len(said)), "muted"))
+        rows += wrap([Span(said, "muted")], width, first=indent, rest=indent)
     rows += [BLANK] if sheet.health else []
     for part, text in sheet.health:
         word, _, said = text.partition(" ")

@@ -76,6 +76,21 @@ async def test_a_row_that_is_no_model_names_no_key_for_keeping_it() -> None:
             assert ("d use and keep as default" in "\n".join(rows(app))) is is_named
 
 
+@pytest.mark.parametrize("name", SHEETS)
+async def test_every_word_of_a_sheet_can_be_read_at_60x15(name: str) -> None:
+    sheet = SHEETS[name]
+    app = SheetApp(sheet)
+    seen = ""
+    async with app.run_test(size=(60, 15)) as pilot:
+        for key in ("pageup", "pageup", "pageup", "pagedown", "pagedown", "pagedown"):
+            await pilot.press(key)
+            seen += "\n".join(rows(app)) + "\n"
+    shown = " ".join(seen.split())
+    for words in (*sheet.below, sheet.foot, *(option.note for option in sheet.options)):
+        assert all(word in shown for word in words.split())
+    assert " ".join(sheet.foot.split()) in shown
+
+
 async def test_nothing_typed_answers_a_sheet() -> None:
     """Kin of A31: what was typed for the editor, too early or in one go, trusts nothing."""
     now = [0.0]
