@@ -105,7 +105,10 @@ async def test_the_full_view_tells_the_grant_that_is_chosen(tmp_path: Path) -> N
         assert "grant       NO SANDBOX: your files, your keys and the network, as you" in it.screen
         assert "sandbox     none for this command" in it.screen
         assert "y run again without a sandbox" in it.screen
-        assert "writes in" not in it.screen
+        assert "writes in" not in it.screen and "g first" not in it.screen
+        assert "exactly this" not in it.screen and "would allow" not in it.screen, (
+            "nothing lasting goes with it"
+        )
         await it.press("escape")
         await it.wait_for_arming()
         await it.press("g")  # the one that was asked for, which is none

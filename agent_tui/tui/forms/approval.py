@@ -178,13 +178,13 @@ class ApprovalForm:
         ]
 
     def _explanation(self) -> list[Fact]:
-        event = self.event
+        event, offered = self.event, {choice.key for choice in self.choices()}
         rows: list[Fact] = []
         if event.assessment.reason.casefold() not in event.why.casefold():
             rows.append(Fact(label="because", spans=untrusted(event.assessment.reason)))
-        if event.session_key:
+        if event.session_key and "s" in offered:
             rows.append(Fact(label="session", spans=untrusted(event.session_key, strict=True)))
-        if event.rule:
+        if event.rule and "p" in offered:
             allowed = "; ".join(event.rule_allows.split("\n")) or event.rule
             rows.append(Fact(label="rule", spans=untrusted(f"would allow {allowed}", strict=True)))
         return rows

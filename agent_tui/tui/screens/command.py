@@ -117,7 +117,8 @@ class CommandView(View):
 
     def _parted(self, look: Look) -> tuple[list[Fact], list[Fact]]:
         """All that is known, whole: what stays in view under the lines, and what stands behind them."""
-        facts = self._form.facts(replace(look, low=False), whole=True)
+        known = self._form.facts(replace(look, low=False), whole=True)
+        facts = [replace(each, right="") for each in known]  # its key does nothing here
         if self._asked is not None and self._asked.assessment.parsed and not self._asked.diff:
             facts.insert(0, Fact(label="as parsed", spans=untrusted(self._asked.assessment.parsed)))
         for stays in (("as parsed", "in", *_DECIDE), _DECIDE):
