@@ -4,10 +4,11 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from checkpoints.clones import size_of
-from checkpoints.coverage import Gap, size_text
+from checkpoints.coverage import Gap
 from checkpoints.gitprocess import GitError
 from checkpoints.line_counts import line_counts
 from checkpoints.objects import CLONE, EXECUTABLE, FILE, FOLDER, LINK
+from checkpoints.sizes import size_text
 from checkpoints.snapshot import State
 from checkpoints.states import Entry, Pair, Trees, parents, shown
 from checkpoints.store import DamagedStoreError, Store
@@ -126,7 +127,7 @@ def _gap_changes(older: State, newer: State) -> list[FileChange]:
     found = []
     for path in sorted(before.keys() | after.keys()):
         was, now = before.get(path), after.get(path)
-        if was is not None and now is not None and was != now:
+        if was is not None and now is not None and was.differs(now):
             found.append(FileChange(path=shown(path), kind="M", detail=_gap_detail(was, now)))
         elif was is None and now is not None and older.note.targeted == newer.note.targeted:
             found.append(FileChange(path=shown(path), kind="A", detail=f"not covered: {now.reason}"))

@@ -67,6 +67,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
                 "context.codec",
                 "tools.types",
                 "checkpoints.types",
+                "checkpoints.sizes",
                 "sandbox.policy",
             )
         ),

@@ -103,13 +103,13 @@ def test_large_files_come_back_without_being_stored(root: Path, open_session: Op
     large(root / "new")
     found = {change.path: (change.kind, change.detail) for change in session.after("tool")}
     assert found == {
-        "inside": ("M", "binary, 11 MiB → 11 MiB"),
-        "gone": ("D", "binary, 11 MiB"),
+        "inside": ("M", "binary, 12 MB → 12 MB"),
+        "gone": ("D", "binary, 12 MB"),
         "mode": ("X", "mode 644 → 755"),
-        "cut": ("M", "binary, 11 MiB → 100 B"),
+        "cut": ("M", "binary, 12 MB → 100 bytes"),
         "kind": ("M", "binary → folder, mode 644 → 755"),
-        "tool": ("M", "binary, 11 MiB → 11 MiB"),
-        "new": ("A", "binary, 11 MiB"),
+        "tool": ("M", "binary, 12 MB → 12 MB"),
+        "new": ("A", "binary, 12 MB"),
     }
     after = manifest(root)
     result = session.rollback(start.id)
@@ -136,7 +136,7 @@ def test_a_diff_names_a_large_file_and_does_not_show_it(
     (root / "a").write_text("2\n")
     session.after()
     text = Joined(session.core).compared(start, None)[1]
-    assert text.endswith("M big  binary, 11 MiB → 11 MiB\n")
+    assert text.endswith("M big  binary, 12 MB → 12 MB\n")
     assert "+2\n" in text and text.count("big") == 1
 
 
@@ -314,7 +314,7 @@ class TestWhereNoBlocksAreShared:
         large(root / "big")
         session = open_session()
         start = session.before().row
-        assert [(gap.path, gap.reason) for gap in start.uncovered] == [("big", "11 MiB, larger than 10 MiB")]
+        assert [(gap.path, gap.reason) for gap in start.uncovered] == [("big", "12 MB")]
         assert copies(session) == set()
         assert list(session.core.store.clones.temporary.iterdir()) == []
 
