@@ -123,4 +123,4 @@ def own_words(text: str, glyphs: Glyphs) -> str:
     """A sentence of ours (never text of others) in the given set of glyphs."""
     if not glyphs.ascii:
         return text
-    return text.replace(" · ", ", ").translate(_TO_ASCII)
+    return text.replace(" · ", ", ").replace("← →", "Left Right").translate(_TO_ASCII)

@@ -235,7 +235,7 @@ class CheckpointsView(ListView[Point]):
         head = untrusted(f"  before {words.time_of_day(item.at)} {before_words(item)}", strict=True)
         rows = [(*clip(head, look.width - len(name), look.glyphs.more), Span(name))]
         if broken:
-            words_of = untrusted(f"  ! it cannot be restored: {broken}", "attention")
+            words_of = untrusted(f"  ! there is no going back to it: {broken}", "attention")
             return [*rows, clip(words_of, look.width, look.glyphs.more)]
         files = _planned(self._plan) if self._plan is not None else look.glyphs.more
         rows.append((Span("  files: ", "muted"), Span(files)))

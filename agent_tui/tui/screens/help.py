@@ -19,9 +19,15 @@ _WRITE = (
 )  # fmt: skip
 _SENT = {"\\ Enter": "Shift+Enter", "Ctrl+S": "Ctrl+Enter"}  # what does the same, where the terminal sends it
 _MODIFIED_ENTER = {
-    True: "Ctrl+J and Ctrl+S do the same in every terminal",
-    False: "Shift+Enter and Ctrl+Enter are not sent by this terminal",
-    None: "Shift+Enter and Ctrl+Enter work where the terminal sends them",
+    True: ("Ctrl+J and Ctrl+S do the same in every terminal", "Ctrl+J and Ctrl+S work everywhere"),
+    False: (
+        "Shift+Enter and Ctrl+Enter are not sent by this terminal",
+        "this terminal sends no Shift+Enter or Ctrl+Enter",
+    ),
+    None: (
+        "Shift+Enter and Ctrl+Enter work where the terminal sends them",
+        "Shift+Enter and Ctrl+Enter: where they are sent",
+    ),
 }
 _WORK = (
     ("Enter", "steer: at the next boundary"), ("Tab", "queue: next turn"), ("Ctrl+S", "steer now"),
@@ -61,12 +67,13 @@ class HelpView(View):
 
     @property
     def keys_first(self) -> str:  # type: ignore[override]  # computed where the base has a value
-        return _MODIFIED_ENTER[self.agent.keys_told]
+        said, in_few_words = _MODIFIED_ENTER[self.agent.keys_told]
+        return in_few_words if self.look.narrow else said
 
     @property
     def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
-        below = len(self.body.lines) - self.body.top - self.body.size.height
-        more = f"Space {words.count(below, 'more line')} · " if below > 0 else ""
+        below = self.lines_below
+        more = f"Space {words.count(below, 'more line')} · " if below else ""
         return f"{more}/ find · 1 2 3 switch · Esc close"
 
     def title_words(self) -> tuple[str, str]:

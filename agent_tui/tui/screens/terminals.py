@@ -29,8 +29,13 @@ class TerminalsView(ListView[Entry]):
     """The list, with the tail of the picked one."""
 
     act = "terminals"
-    keys_first = "Enter attach and type · x stop · o all output · i Ctrl+C to it"
     keys_second = "↑ ↓ move · Esc close"
+
+    @property
+    def keys_first(self) -> str:  # type: ignore[override]  # computed where the base has a value
+        if self.picked is not None and self.picked.get("state") == "live":
+            return "Enter attach and type · x stop · o all output · i Ctrl+C to it"
+        return "o all output"
 
     async def load(self) -> None:
         await self.fetch()
