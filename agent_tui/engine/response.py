@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from agent_tui.engine import room
 from agent_tui.engine.batch import skipped
 from agent_tui.engine.compaction import Compactor
 from agent_tui.engine.events import Body, NoticeRaised, ResponseEnded, StatusChanged, StepStarted
@@ -182,8 +183,7 @@ class Responder:
             info = scope.relay.info
             scope.meter.forget()
             told.append(f"`{failed}` failed: {error.message}; `{info.name}` answers for the rest of this run")
-            status = StatusChanged(model=info.name, context_window=info.context_window, activity="thinking")
-            self._session.show(status)
+            self._session.show(replace(room.of_model(info), activity="thinking"))
         notices = [carry_out_notice(scope)] if has_changed and was_planning else []
         if told:
             await self._session.commit(*notices, *(NoticeRaised(text=text, level="warning") for text in told))

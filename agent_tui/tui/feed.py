@@ -125,6 +125,8 @@ class Feed:
             "approval",
             "context_used",
             "context_window",
+            "context_soft",
+            "context_hard",
             "cost_usd",
             "branch",
             "changed_files",

@@ -57,6 +57,8 @@ class Status:
     effort: str = ""
     context_used: int = 0
     context_window: int = 0
+    context_soft: int = 0  # 0: not told
+    context_hard: int = 0
     cost_usd: float | None = None
     max_cost_usd: float | None = None
     sandbox: SandboxStatus | None = None

@@ -469,7 +469,8 @@ def alarms() -> list[e.Body]:
         e.StatusChanged(
             sandbox=SandboxStatus(available=True, mode=Mode.OFF, network=True),
             undo=Health(state="off"),
-            context_used=240_000,
+            context_used=150_000,
+            context_soft=149_000,
             cost_usd=8.1,
         )
     ]
