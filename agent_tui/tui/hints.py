@@ -1,11 +1,11 @@
-"""The keys below a view: whole hints in two rows, as many as fit."""
+"""The keys below a view or a picked block: whole hints, as many as fit."""
 
 from rich.cells import cell_len
 
 from agent_tui.tui.glyphs import Glyphs, own_words
 
 BETWEEN = " · "
-_FIRST_TO_GO = ("↑ ↓", "j k", "/ find")  # the same in every view, and in none is it what the view is for
+_FIRST_TO_GO = ("↑ ↓", "j k", "/ find", "y copy")  # the same everywhere, and nowhere what it is for
 
 
 def fitted(keys: tuple[str, str], room: tuple[int, int], glyphs: Glyphs) -> tuple[str, str]:

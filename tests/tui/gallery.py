@@ -737,6 +737,6 @@ SCENES: dict[str, Scene] = {
     "file-mention-none": Scene(keys=("at", "x", "y"), data=NOTHING),
     "history-search": Scene(keys=("a", "enter", "ctrl+r", "a")),
     "pending-list": Scene(play=scenes.command_runs, keys=("alt+up", "alt+up")),
-    "picked-block": Scene(play=scenes.finished, keys=("ctrl+up", "ctrl+up")),
+    "picked-block": Scene(play=scenes.finished, keys=(*["ctrl+up"] * 4, "enter")),
     "scrolled-up": Scene(play=scenes.finished, keys=("pageup",)),
 }

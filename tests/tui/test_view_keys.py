@@ -7,7 +7,7 @@ import pytest
 
 from agent_tui.engine import commands
 from agent_tui.tui.glyphs import ASCII, UNICODE
-from agent_tui.tui.screens.hints import fitted
+from agent_tui.tui.hints import fitted
 from checkpoints.types import Author, Conflict, Operation, RollbackPlan
 from context.codec import encode
 from tests.tui import gallery

@@ -11,8 +11,8 @@ from agent_tui.engine.commands import Subject
 from agent_tui.safe_text import one_line
 from agent_tui.tui import words
 from agent_tui.tui.glyphs import own_words
+from agent_tui.tui.hints import BETWEEN
 from agent_tui.tui.link import RefusedError
-from agent_tui.tui.screens.hints import BETWEEN
 from agent_tui.tui.screens.view import View
 from agent_tui.tui.state import State
 from agent_tui.tui.transcript.blocks import Block, UserMessage

@@ -11,9 +11,8 @@ from textual.binding import BindingType
 from textual.screen import Screen
 
 from agent_tui.safe_text import one_line
-from agent_tui.tui import smallest
+from agent_tui.tui import hints, smallest
 from agent_tui.tui.glyphs import own_words
-from agent_tui.tui.screens import hints
 from agent_tui.tui.screens.body import Body
 from agent_tui.tui.transcript.lines import Line, Span, clip, plain, ruled, untrusted, width_of, wrap
 from agent_tui.tui.transcript.look import Look
