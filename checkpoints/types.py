@@ -93,6 +93,7 @@ class Health:
     detail: str = ""
     done_files: int = 0
     total_files: int = 0
+    going_back: tuple[int, int] | None = None  # while a rollback writes: files that are done, and all
 
 
 @frozen
