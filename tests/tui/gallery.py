@@ -9,7 +9,9 @@ from typing import Any
 from agent_tui.engine import commands
 from agent_tui.engine import events as e
 from agent_tui.engine.costs import Costs
-from agent_tui.engine.types import Decision, EndReason, InputKind, PlanStep, SandboxStatus
+from agent_tui.engine.report import Check
+from agent_tui.engine.sentence import Facts, Trouble, sentence
+from agent_tui.engine.types import Budgets, Decision, EndReason, InputKind, PlanStep, SandboxStatus
 from checkpoints.types import (
     Author,
     Cause,
@@ -299,17 +301,20 @@ def retry() -> list[e.Body]:
 
 
 def ends() -> list[e.Body]:
-    """Turns that ended otherwise than done."""
-    reasons = (
-        (EndReason.COMPLETED_UNVERIFIED, "done, not verified: make test was not run after the last change"),
-        (EndReason.CONTRACT_UNMET, "not met: make test fails (exit 2) after 3 tries"),
-        (EndReason.INTERRUPTED, ""),
-        (EndReason.BUDGET_COST, "limit reached: $10.00"),
-        (EndReason.LOOP_DETECTED, "no progress: the same call 5 times"),
-        (EndReason.MODEL_UNAVAILABLE, ""),
+    """Turns that ended otherwise than done, in the sentences of the engine."""
+    check = Check(command="make test", result="", lacks="make test was not run after the last change")
+    trouble = Trouble(tries=6, seconds=130.0)
+    facts = (
+        (EndReason.COMPLETED_UNVERIFIED, Facts(check=check)),
+        (EndReason.CONTRACT_UNMET, Facts(finding="make test fails (exit 2) after 3 tries")),
+        (EndReason.INTERRUPTED, Facts(is_cut=True)),
+        (EndReason.BUDGET_COST, Facts(limits=Budgets(max_cost_usd=10.0))),
+        (EndReason.COST_UNKNOWN, Facts()),
+        (EndReason.LOOP_DETECTED, Facts(finding="the same call 5 times")),
+        (EndReason.MODEL_UNAVAILABLE, Facts(provider="openai", trouble=trouble)),
+        (EndReason.INTERNAL_ERROR, Facts()),
     )
-    cut = scenes.ended("c9", "exec_command", OutcomeStatus.INTERRUPTED)
-    return [*cut, *(_turn_end(reason, words) for reason, words in reasons)]
+    return [_turn_end(reason, sentence(reason, known)) for reason, known in facts]
 
 
 def _turn_end(reason: EndReason, words: str) -> e.TurnEnded:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_tui.engine import events as e
+from agent_tui.engine.sentence import Facts, sentence
 from agent_tui.engine.types import (
     CallState,
     Config,
@@ -310,7 +311,7 @@ def end(*, interrupted: bool = False) -> list[e.Body]:
         e.TurnEnded(
             run_id="r1",
             reason=reason,
-            sentence="done",
+            sentence=sentence(reason, Facts()),
             exit_code=0,
             usage=USAGE,
             cost_usd=0.0,
