@@ -132,7 +132,7 @@ class Asking:
                 Span(f"{index + 1}  {state:<14} ", role),
                 *untrusted(one_line(self._named(each)), role, strict=True),
             ]
-            rows.append(clip(spans, self._app.size.width))
+            rows.append(clip(spans, self._app.size.width, self._app.glyphs.more))
         return rows
 
     def _named(self, asked: Asked) -> str:

@@ -110,6 +110,7 @@ _TO_ASCII = {
     and ord(getattr(UNICODE, field.name)) > 0x7F
 } | {
     ord("→"): "->",
+    ord("×"): "x",
     ord("⏎"): "\\n",
     ord("“"): '"',
     ord("”"): '"',

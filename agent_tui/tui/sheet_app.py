@@ -125,7 +125,7 @@ class SheetApp(App[str], inherit_bindings=False):
             self._small.show(smallest.said(self.size, self._glyphs))
             return
         width = self.size.width
-        lines = self._sheet.lines(self._at, width)
+        lines = self._sheet.lines(self._at, width, self._glyphs)
         foot = (Span("  " + own_words(self._sheet.foot, self._glyphs), "muted"),)
         room = self.size.height - OTHER_ROWS
         above = len(lines) - room

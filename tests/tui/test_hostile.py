@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from agent_tui.engine import commands, events
 from agent_tui.engine.types import InputKind, ModelChoice, PlanStep
 from agent_tui.tui import leaving
+from agent_tui.tui.glyphs import UNICODE
 from agent_tui.tui.notify import Notifier
 from agent_tui.tui.start import sheet_lines, trust_sheet
 from agent_tui.tui.state import State
@@ -284,5 +285,5 @@ def test_what_stays_in_the_scrollback_is_made_visible() -> None:
 
 
 def test_files_to_trust_are_named_harmlessly() -> None:
-    rows = [plain(row) for row in sheet_lines(trust_sheet(f"~/{NAME}", [(NAME, [BAD])]), 0, 80)]
+    rows = [plain(row) for row in sheet_lines(trust_sheet(f"~/{NAME}", [(NAME, [BAD])]), 0, 80, UNICODE)]
     assert not HARMFUL.findall("".join(rows))

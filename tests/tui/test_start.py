@@ -6,6 +6,7 @@ import pytest
 from rich.cells import cell_len
 from textual import events
 
+from agent_tui.tui.glyphs import UNICODE
 from agent_tui.tui.sheet_app import SheetApp
 from agent_tui.tui.start import FoundModel, Sheet, model_sheet, sheet_lines
 from agent_tui.tui.transcript.lines import plain
@@ -143,7 +144,7 @@ async def test_a_sheet_can_be_left_while_the_terminal_is_too_small(key: str) -> 
 @pytest.mark.parametrize("sheet", [NOTHING, FOUND, TRUST, SANDBOX, NAMED])
 @pytest.mark.parametrize("width", [60, 80])
 def test_a_sheet_fits_and_shows_names_as_they_are(sheet: Sheet, width: int) -> None:
-    shown = [plain(row) for row in sheet_lines(sheet, 0, width)]
+    shown = [plain(row) for row in sheet_lines(sheet, 0, width, UNICODE)]
     assert all(cell_len(row) <= width for row in shown)
     assert not {"\x1b", "\u200b"} & set("".join(shown))
     assert (r"ollama/a\u200bb" in "".join(shown)) == (sheet is NAMED)

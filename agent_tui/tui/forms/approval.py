@@ -9,6 +9,7 @@ from agent_tui.engine.types import RULES_FILE, Decision
 from agent_tui.tui import words
 from agent_tui.tui.forms.form import CHOICE, Act, Choice, Effect, Fact, Send, Spacing, Writing
 from agent_tui.tui.forms.saving import Saving
+from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript import diff
 from agent_tui.tui.transcript.lines import Line, Span, untrusted, wrap
 from agent_tui.tui.transcript.look import Look
@@ -123,9 +124,8 @@ class ApprovalForm:
         shown = self.event.assessment.shown
         rows = wrap(untrusted(shown, "strong", strict=True), look.width, first=lead, rest=lead)
         for said in safe_text.warnings(shown):
-            rows += wrap(
-                untrusted(said, "attention"), look.width, first=(Span("  ! ", "attention"),), rest=lead
-            )
+            spans = untrusted(own_words(said, look.glyphs), "attention")
+            rows += wrap(spans, look.width, first=(Span("  ! ", "attention"),), rest=lead)
         return rows
 
     def facts(self, look: Look, *, whole: bool = False) -> list[Fact]:

@@ -55,9 +55,8 @@ def draw(form: Form, look: Look, place: Place) -> Drawn:
     lines += content[scroll : scroll + height]
     if scroll + height < len(content):
         more = own_words(_more(form, len(content), len(content) - scroll - height), look.glyphs)
-        lines[-1] = with_right(
-            clip(lines[-1], look.width - len(more) - 2), (Span(more, "attention"),), look.width
-        )
+        last = clip(lines[-1], look.width - len(more) - 2, look.glyphs.more)
+        lines[-1] = with_right(last, (Span(more, "attention"),), look.width)
     lines += [*airy, *shown] if shown else []
     lines += gap if end.rows else []
     cursor = len(lines) + (end.starts[max(place.selected, 0)] if end.starts else 0)

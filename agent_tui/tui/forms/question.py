@@ -130,7 +130,7 @@ class LostForm:
                 *untrusted(event.checkpoint_id),
                 Span(": "),
             ]
-            shown = [*spans, *changes.joined(event.changes, own_words(" · ", look.glyphs))]
+            shown = [*spans, *changes.joined(event.changes, look.glyphs)]
             rows.append(Fact(label="changes", spans=shown, right="d diff"))
         return rows
 
@@ -239,8 +239,9 @@ class LeaveForm:
         """The terminals."""
         lead: Line = (Span("  "),)
         count = len(self._terminals)
-        named = " · ".join(f"{each.terminal} {one_line(each.command)}" for each in self._terminals)
-        text = f"{words.count(count, 'terminal')} {'is' if count == 1 else 'are'} live: {named}"
+        named = [f"{each.terminal} {one_line(each.command)}" for each in self._terminals]
+        text = f"{words.count(count, 'terminal')} {'is' if count == 1 else 'are'} live: "
+        text += own_words(" · ", look.glyphs).join(named)
         return wrap(untrusted(text, strict=True), look.width, first=lead, rest=lead)
 
     def facts(self, look: Look, *, whole: bool = False) -> list[Fact]:

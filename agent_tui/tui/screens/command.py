@@ -12,6 +12,7 @@ from agent_tui.engine.events import ApprovalAsked
 from agent_tui.tui import words
 from agent_tui.tui.forms.approval import ApprovalForm
 from agent_tui.tui.forms.form import Choice, Fact, Form
+from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.screens.view import EARLY, View
 from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, width_of, wrap
 from agent_tui.tui.transcript.look import Look
@@ -120,7 +121,8 @@ class CommandView(View):
         known = self._form.facts(replace(look, low=False), whole=True)
         facts = [replace(each, right="") for each in known]  # its key does nothing here
         if self._asked is not None and self._asked.assessment.parsed and not self._asked.diff:
-            facts.insert(0, Fact(label="as parsed", spans=untrusted(self._asked.assessment.parsed)))
+            parsed = own_words(self._asked.assessment.parsed, look.glyphs)
+            facts.insert(0, Fact(label="as parsed", spans=untrusted(parsed)))
         for stays in (("as parsed", "in", *_DECIDE), _DECIDE):
             under = [each for each in facts if each.label in stays]
             if sum(len(each.rows(look, columns=LABEL)) for each in under) <= self.agent.size.height // 3:
@@ -199,7 +201,7 @@ def _row(number: int, row: str, look: Look) -> list[Line]:
         at = found.end()
     spans += untrusted(row[at:], strict=True)
     for said in safe_text.warnings(row):
-        spans += untrusted(f"  ! {said}", "attention")
+        spans += untrusted(own_words(f"  ! {said}", look.glyphs), "attention")
     first = (Span(f"{number:>5}  ", "muted"),)
     return wrap(spans, look.width, first=first, rest=(Span(f"    {look.glyphs.wrapped}  ", "muted"),)) or [
         first

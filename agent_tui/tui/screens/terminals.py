@@ -65,7 +65,9 @@ class TerminalsView(ListView[Entry]):
         passed = words.clock(until - float(item.get("started_at") or 0)) if until else ""
         lead = f"{look.glyphs.terminal} {item.get('id', '')!s:<3} {state:<6} {passed:>5}   "
         left = clip(
-            [Span(lead), *untrusted(one_line(str(item.get("command", ""))), strict=True)], look.width * 2 // 3
+            [Span(lead), *untrusted(one_line(str(item.get("command", ""))), strict=True)],
+            look.width * 2 // 3,
+            look.glyphs.more,
         )
         column = max(width_of(self._right(each, look)) for each in self.items)
         right = self._right(item, look)
@@ -108,7 +110,7 @@ class TerminalsView(ListView[Entry]):
         tail = str(item.get("tail", "")).rstrip("\n").split("\n")
         room = max(self.body.size.height - len(self.items) - len(head) - 3, 3)
         bar = (Span("  "), Span(look.glyphs.output + " ", "rule"))
-        shown = [(*bar, *clip(untrusted(text), look.width - 4)) for text in tail[-room:]]
+        shown = [(*bar, *clip(untrusted(text), look.width - 4, look.glyphs.more)) for text in tail[-room:]]
         return [*head, *shown]
 
     def press(self, key: str, character: str) -> bool:

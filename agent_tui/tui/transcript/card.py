@@ -111,7 +111,7 @@ def _head(call: Call, expanded: bool, look: Look) -> list[Line]:
     )
     rows = rows or [lead]
     if right and look.width - width_of(right) < indent + 8:
-        rows = [*rows, clip(right, look.width)]
+        rows = [*rows, clip(right, look.width, look.glyphs.more)]
     elif right:
         gap = look.width - width_of(rows[0]) - width_of(right)
         rows[0] = (*rows[0], Span(" " * gap), *right)
@@ -278,7 +278,7 @@ def _after(call: Call, expanded: bool, look: Look) -> list[Line]:
     if call.external:
         spans = [
             Span("external, meanwhile: ", "external"),
-            *changed.joined(call.external, own_words(" · ", glyphs), "external"),
+            *changed.joined(call.external, glyphs, "external"),
         ]
         rows += wrap(
             [*spans, Span(" (not by this call)", "muted")],
@@ -313,8 +313,7 @@ def changes_lines(changes: Sequence[FileChange], look: Look, *, partial: bool = 
     """The changed-files line under a card."""
     if not changes:
         return []
-    separator = own_words(" · ", look.glyphs)
-    spans = [Span(f"{changed.files(changes)}: "), *changed.joined(changes, separator)]
+    spans = [Span(f"{changed.files(changes)}: "), *changed.joined(changes, look.glyphs)]
     if partial:
         spans.append(Span(" (may be partial)", "muted"))
     return wrap(spans, look.width, first=_mark(look.glyphs.changes, "text"), rest=(Span("  "),))

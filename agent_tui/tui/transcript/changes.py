@@ -3,17 +3,18 @@
 from collections.abc import Sequence
 
 from agent_tui.tui import words
+from agent_tui.tui.glyphs import Glyphs, own_words
 from agent_tui.tui.transcript.lines import Span, untrusted
 from checkpoints.types import FileChange
 
 NAMED = 4  # files that the line names before `+ n more`
 
 
-def path_spans(change: FileChange, role: str = "text") -> list[Span]:
+def path_spans(change: FileChange, glyphs: Glyphs, role: str = "text") -> list[Span]:
     """The path, for a rename both."""
     spans = untrusted(change.path, role, strict=True)
     if change.old_path:
-        spans = [*untrusted(change.old_path, role, strict=True), Span(" → ", role), *spans]
+        spans = [*untrusted(change.old_path, role, strict=True), Span(own_words(" → ", glyphs), role), *spans]
     return spans
 
 
@@ -27,23 +28,28 @@ def counts(change: FileChange) -> str:
     return " ".join([*parts, *([f"({change.detail})"] if change.detail else [])])
 
 
-def change_spans(change: FileChange, role: str = "text", *, with_counts: bool = True) -> list[Span]:
+def change_spans(
+    change: FileChange, glyphs: Glyphs, role: str = "text", *, with_counts: bool = True
+) -> list[Span]:
     """`M slugify.py +2 -1`."""
-    spans = [Span(f"{change.kind} ", role), *path_spans(change, role)]
+    spans = [Span(f"{change.kind} ", role), *path_spans(change, glyphs, role)]
     shown = counts(change) if with_counts else ""
     if shown:
         spans.append(Span(" ", role))
-        spans += untrusted(shown, "muted")
+        spans += untrusted(own_words(shown, glyphs), "muted")
     return spans
 
 
-def joined(changes: Sequence[FileChange], separator: str, role: str = "text") -> list[Span]:
+def joined(
+    changes: Sequence[FileChange], glyphs: Glyphs, role: str = "text", *, between: str = " · "
+) -> list[Span]:
     """The first changes, text before the rest, then `+ n more`."""
+    separator = own_words(between, glyphs)
     spans: list[Span] = []
     for change in sorted(changes, key=lambda change: change.added is None)[:NAMED]:
         if spans:
             spans.append(Span(separator, "muted"))
-        spans += change_spans(change, role)
+        spans += change_spans(change, glyphs, role)
     if len(changes) > NAMED:
         spans.append(Span(f"{separator}+ {len(changes) - NAMED} more", "muted"))
     return spans

@@ -186,7 +186,7 @@ def side_by_side(files: Sequence[FileDiff], look: Look, before: str, after: str)
     for number, file in enumerate(files):
         if result:
             result.append(BLANK)
-        result.append(heading(file))
+        result.append(heading(file, look))
         if number == 0:
             result.append(
                 _pair(
@@ -198,7 +198,7 @@ def side_by_side(files: Sequence[FileDiff], look: Look, before: str, after: str)
             )
         painted = {id(row): spans for row, spans in zip(file.rows, _syntax(file), strict=True)}
         result += [
-            _pair(_side(left, painted, half), _side(right, painted, half), half, look)
+            _pair(_side(left, painted, half, look), _side(right, painted, half, look), half, look)
             for left, right in _pairs(file.rows)
         ]
     return result
@@ -221,13 +221,13 @@ def _pairs(rows: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
     return result
 
 
-def _side(row: Row | None, painted: dict[int, tuple[Span, ...]], half: int) -> list[Span]:
+def _side(row: Row | None, painted: dict[int, tuple[Span, ...]], half: int, look: Look) -> list[Span]:
     if row is None:
         return []
     role = {"+": "add", "-": "remove"}.get(row.kind, "text")
     lead = [Span(f"{row.number:>5} ", "muted"), Span(f"{row.kind} ", role)]
     body = [Span(text, _mixed(found, role)) for text, found in painted[id(row)]]
-    return [*lead, *clip(body, half - 8)]
+    return [*lead, *clip(body, half - 8, look.glyphs.more)]
 
 
 def _pair(left: list[Span], right: list[Span], half: int, look: Look) -> Line:

@@ -12,6 +12,7 @@ from textual.message import Message
 
 from agent_tui.tui.forms import form as forms
 from agent_tui.tui.forms import layout
+from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript.lines import Line, Span
 from agent_tui.tui.transcript.look import Look
 from agent_tui.tui.widgets.arming import Arming
@@ -200,10 +201,11 @@ class Prompt(Vertical, can_focus=True):
         elif not self.has_class("-writing"):
             self.add_class("-writing")
             self._mark.set_theme(self._theme())
-            self._mark.show([(Span(f"  {self._look(0).glyphs.user} ", "accent"),)])
             self._input.focus()
         if writing is not None:
-            self._hint.show([*gap, (Span("    " + writing.hint, "muted"),)])
+            glyphs = self._look(0).glyphs
+            self._mark.show([(Span(f"  {glyphs.user} ", "accent"),)])
+            self._hint.show([*gap, (Span("    " + own_words(writing.hint, glyphs), "muted"),)])
 
     @property
     def is_left(self) -> bool:
