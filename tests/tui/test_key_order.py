@@ -279,3 +279,43 @@ async def test_the_mark_stays_with_its_message_and_goes_with_it(tmp_path: Path) 
         assert "Del remove" not in it.screen
         await it.feed(b"s")
         assert it.app.editor.text == "s" and not it.engine.sent
+
+
+BEHIND = {"letters": b"no\rabc", "a paste": b"no\r" + PASTE % b"abc"}
+
+
+@pytest.mark.parametrize("keys", BEHIND.values(), ids=BEHIND)
+async def test_what_is_typed_behind_an_answer_in_words_goes_to_the_draft(tmp_path: Path, keys: bytes) -> None:
+    async with driven(tmp_path, scenes.asks(), on=gallery.Scene().on) as it:
+        await it.wait_for_arming()
+        await it.feed(b"f")
+        await it.feed(keys)
+        (decided,) = it.engine.sent
+        assert isinstance(decided, commands.Decide) and decided.feedback == "no"
+        assert it.app.editor.text == "abc"
+
+
+async def test_what_is_typed_behind_esc_in_a_prompt_goes_to_the_draft(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.asks(), on=gallery.Scene().on) as it:
+        await it.wait_for_arming()
+        await it.feed(b"f")
+        await it.feed(b"no\x03yes")
+        assert it.app.editor.text == "yes" and not it.engine.sent
+
+
+WRITTEN = {
+    "f1": (F1, lambda it: isinstance(it.app.screen, HelpView)),
+    "page up": (b"\x1b[5~", lambda it: "find: slug" in it.screen and it.app.screen.body.top == 0),
+}
+
+
+@pytest.mark.parametrize(("keys", "check"), WRITTEN.values(), ids=WRITTEN)
+async def test_keys_that_work_anywhere_work_while_a_view_is_searched(
+    tmp_path: Path, keys: bytes, check: Callable[[Driven], bool]
+) -> None:
+    async with driven(tmp_path, scenes.finished(), on=gallery.Scene().on) as it:
+        await it.feed(b"\x14/slug")
+        await it.feed(keys)
+        assert check(it), it.screen
+        await it.feed(b"\x1b" if keys == F1 else b"")
+        assert isinstance(it.app.screen, PagerView)

@@ -241,7 +241,10 @@ class View(Screen[None]):
                 self.close()
             return
         self._said, self._again, self._is_early = "", "", False
-        if self._line is not None:
+        writes = self._line is not None or self._finding is not None
+        if writes and event.key in self.agent.keymap.anywhere and event.key not in LEAVE_KEYS:
+            self._common(event.key, "")
+        elif self._line is not None:
             self._line_key(self._line, event)
         elif self._finding is not None:
             self._find_key(event)

@@ -72,7 +72,7 @@ class Prompt(Vertical, can_focus=True):
         self._arming = Arming(clock())
         self.burst = Burst(self, self._key_alone, self._to_editor)
         self._pane = Pane()
-        self._input = LineInput()
+        self._input = LineInput(self._submit, self.dismiss, self._edit_outside)
         self._mark = Pane()
         self._hint = Pane()
         self._position = ""
@@ -449,12 +449,11 @@ class Prompt(Vertical, can_focus=True):
             self._redrawn()
             self.draw()
 
-    def on_line_input_submitted(self, message: LineInput.Submitted) -> None:
-        message.stop()
+    def _submit(self, text: str) -> None:
         if self.form is None or self.form.writing is None:
             return
         form = self.form
-        effect = form.submit(message.text)
+        effect = form.submit(text)
         self._close_input()
         if effect is not None:
             self._answer(form, effect)
@@ -462,12 +461,7 @@ class Prompt(Vertical, can_focus=True):
     def on_text_area_changed(self) -> None:
         self.draw()
 
-    def on_line_input_left(self, message: LineInput.Left) -> None:
-        message.stop()
-        self.dismiss()
-
-    def on_line_input_outside(self, message: LineInput.Outside) -> None:
-        message.stop()
+    def _edit_outside(self) -> None:
         if self.form is not None:
             self.post_message(self.Answered(self.form, forms.Act(name="edit_outside")))  # answers nothing
 
