@@ -210,7 +210,7 @@ def _compared(
         return (), ""
     pairs = covered_pairs(core.trees, before, after)
     found = changes(core.trees, before, after, pairs, lambda _: Author.AGENT)
-    return found, unified(core.trees, before, after, pairs, selected_paths(core.root, paths))
+    return found, unified(core.trees.store, before, after, pairs, found, selected_paths(core.root, paths))
 
 
 def _with(result: RollbackResult, one: Workspace, more: RollbackResult) -> RollbackResult:

@@ -140,6 +140,39 @@ def test_a_diff_names_a_large_file_and_does_not_show_it(
     assert "+2\n" in text and text.count("big") == 1
 
 
+@pytest.mark.parametrize("plain", [False, True], ids=["git", "plain copies"])
+@pytest.mark.usefixtures("no_sharing")
+def test_a_diff_tells_behind_the_text_what_text_does_not(
+    root: Path, open_session: OpenSession, plain: bool
+) -> None:
+    from checkpoints.joined import Joined
+
+    large(root / "data.bin")
+    (root / "logo.png").write_bytes(b"\0" * 14_000)
+    (root / "latest").symlink_to("v1")
+    for name in ("run.sh", "both"):
+        (root / name).write_text("1\n")
+        (root / name).chmod(0o644)
+    session = open_session(plain=plain)
+    start = session.before().row
+    change_inside(root / "data.bin", b"other")
+    (root / "logo.png").write_bytes(b"\0" * 15_000)
+    (root / "latest").unlink()
+    (root / "latest").symlink_to("v2")
+    (root / "both").write_text("2\n")
+    for name in ("run.sh", "both"):
+        (root / name).chmod(0o755)
+    session.after()
+    text = Joined(session.core).compared(start, None)[1]
+    assert text.split("+2\n")[1].splitlines()[-5:] == [
+        "M both  mode 644 → 755",
+        "M latest  link v1 → v2",
+        "M logo.png  binary, 14 KB → 15 KB",
+        "X run.sh  mode 644 → 755",
+        "M data.bin  not covered, size and time only",
+    ]
+
+
 def test_a_copy_has_its_name_on_disk_before_the_list_tells_of_it(
     root: Path, open_session: OpenSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

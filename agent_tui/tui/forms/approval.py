@@ -118,7 +118,7 @@ class ApprovalForm:
         if self._files:
             rows: list[Line] = []
             for file in self._files:
-                rows += [(Span(" "), *diff.heading(file)), *diff.rows(file, look, wrapped=True)]
+                rows += [(Span(" "), *diff.heading(file, look)), *diff.rows(file, look, wrapped=True)]
             return rows
         lead: Line = (Span("    "),)
         shown = self.event.assessment.shown

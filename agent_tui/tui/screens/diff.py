@@ -156,7 +156,8 @@ class DiffView(View):
         if not self._files or not self._target:
             self.say("only the diff of a checkpoint or a call can be taken back from here")
             return
-        self.agent.views.rollback(self._target, "files", paths=(self._files[self._file()].path,))
+        file = self._files[self._file()]
+        self.agent.views.rollback(self._target, "files", paths=(file.path, *filter(None, (file.old_path,))))
 
 
 _HEADINGS = frozenset({" M ", " A ", " D ", " R ", " X "})
