@@ -157,7 +157,7 @@ def unified(files: Sequence[FileDiff], look: Look, *, wrapped: bool = False) -> 
     for file in files:
         if result:
             result.append(BLANK)
-        result.append(heading(file))
+        result.append(heading(file, look))
         result += rows(file, look, wrapped=wrapped)
     return result
 
@@ -204,7 +204,7 @@ def side_by_side(files: Sequence[FileDiff], look: Look, before: str, after: str)
     for number, file in enumerate(files):
         if result:
             result.append(BLANK)
-        result.append(heading(file))
+        result.append(heading(file, look))
         if number == 0:
             result.append(
                 _pair(
