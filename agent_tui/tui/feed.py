@@ -218,7 +218,7 @@ class Feed:
         self._close_text()
         self._before_step, self._steps = self._newest, body.number
         self.state.step, self.state.not_run = body.number, 0
-        self.state.retry, self.state.activity, self.state.held = None, "thinking", False
+        self.state.retry, self.state.activity, self.state.held_at = None, "thinking", 0.0
 
     def _reasoned(self, body: events.ReasoningStreamed) -> None:
         if self._reasoning is None:
@@ -306,7 +306,8 @@ class Feed:
 
     def _call_changed(self, body: events.CallChanged) -> None:
         self.calls.changed(body)
-        self.state.held = self.state.held or "checkpoint" in body.detail
+        if "checkpoint" in body.detail:
+            self.state.held_at = self.state.held_at or self._at
 
     def _call_started(self, body: events.CallStarted) -> None:
         self.state.running.add(body.call_id)
