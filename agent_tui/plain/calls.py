@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from agent_tui.call_facts import found
 from agent_tui.engine.events import (
     ApprovalDecided,
     Body,
@@ -164,23 +165,13 @@ def _headline(body: CallEnded, target: str) -> str:
     word = _OUTCOMES.get(outcome.status) or _VERBS.get(body.tool, "Called")
     if outcome.status is OutcomeStatus.SUCCEEDED and outcome.exit_code not in (None, 0):
         word = "Failed"
-    facts = [target, *_found(outcome), *_ending(outcome)]
+    if body.tool == "search_files" and target.endswith(" in ."):
+        target = f"{target[:-1]}the directory"
+    facts = [target, *filter(None, [" in ".join(found(body.tool, outcome))]), *_ending(outcome)]
     if body.tool in ("exec_command", "write_stdin") and outcome.status not in _NOT_RUN:
         facts.append(seconds(body.duration_s))
     sentence = f"{word}: {', '.join(facts)}"
     return sentence if sentence.endswith(("?", "!", ".")) else sentence + "."
-
-
-def _found(outcome: Outcome) -> list[str]:
-    """How much a read or a search came to."""
-    data = outcome.data if outcome.status is OutcomeStatus.SUCCEEDED else {}
-    if isinstance(data.get("matches"), int):
-        matches = count(data["matches"], "match", "matches")
-        return [f"{matches} in {count(int(data.get('files') or 0), 'file')}"]
-    for key, noun in (("lines", "line"), ("entries", "entry")):
-        if isinstance(data.get(key), int):
-            return [count(data[key], noun, key)]
-    return []
 
 
 def _ending(outcome: Outcome) -> list[str]:

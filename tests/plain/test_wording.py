@@ -176,13 +176,14 @@ def test_a_steer_is_taken_after_what_runs() -> None:
 @pytest.mark.parametrize(
     ("tool", "shown", "data", "said"),
     [
-        ("read_file", "a.py", {"lines": 42}, "Read: a.py, 42 lines."),
-        ("list_files", "src", {"entries": 2}, "Listed: src, 2 entries."),
+        ("read_file", "a.py", {"first": 1, "last": 42, "total": 42}, "Read: a.py, 42 lines."),
+        ("read_file", "a.py", {"first": 7, "last": 7, "total": 1_042}, "Read: a.py, 1 line."),
+        ("list_files", "src", {"total": 1_002, "shown": 500}, "Listed: src, 1,002 entries."),
         (
             "search_files",
             '"x(" in .',
             {"matches": 9, "files": 4},
-            'Searched: "x(" in ., 9 matches in 4 files.',
+            'Searched: "x(" in the directory, 9 matches in 4 files.',
         ),
     ],
 )

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 
+from agent_tui.call_facts import found
 from agent_tui.tui import words
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript import changes as changed
@@ -168,19 +169,7 @@ def _facts(call: Call, look: Look) -> list[str]:
         return [f"signal {outcome.signal}"]
     if outcome.exit_code is not None and call.state != "interrupted":
         return [f"exit {outcome.exit_code}"]
-    if look.narrow or call.state != "succeeded":
-        return []
-    data = outcome.data
-    if call.tool == "search_files" and "matches" in data:
-        facts = f"{data['matches']} {'match' if data['matches'] == 1 else 'matches'}"
-        return [
-            f"{facts}, {words.count(data['files'], 'file')}" if isinstance(data.get("files"), int) else facts
-        ]
-    if call.tool == "read_file" and "line" not in data and isinstance(data.get("last"), int):
-        return [words.count(data["last"] - data["first"] + 1, "line")]
-    if call.tool == "list_files" and isinstance(data.get("total"), int):
-        return ["1 entry" if data["total"] == 1 else f"{data['total']:,} entries"]
-    return []
+    return [] if look.narrow or call.state != "succeeded" else [", ".join(found(call.tool, outcome))]
 
 
 def _output(call: Call, expanded: bool, look: Look) -> list[Line]:

@@ -1,0 +1,20 @@
+"""How much a call found, as every front end says it."""
+
+from agent_tui.figures import count
+from tools.types import Outcome, OutcomeStatus
+
+
+def found(tool: str, outcome: Outcome) -> list[str]:
+    """What a read, a list or a search came to, the second figure being the place of the first: `42 lines`;
+    `2 entries`; `9 matches`, `4 files`. Empty for other calls, and for those that found nothing out."""
+    data = outcome.data
+    if outcome.status is not OutcomeStatus.SUCCEEDED:
+        return []
+    if tool == "search_files" and isinstance(data.get("matches"), int):
+        files = data.get("files")
+        return [count(data["matches"], "match"), *([count(files, "file")] if isinstance(files, int) else [])]
+    if tool == "read_file" and "line" not in data and isinstance(data.get("last"), int):
+        return [count(data["last"] - data["first"] + 1, "line")]
+    if tool == "list_files" and isinstance(data.get("total"), int):
+        return [count(data["total"], "entry")]
+    return []
