@@ -292,7 +292,7 @@ class Fold:
                 if not body.grace:
                     self.spent.add_step(body.reserved_calls)
                 self.spent.add(body.usage, body.cost_usd)
-                self.costs.add(body.model or self.model, body.usage, body.cost_usd)
+                self.costs.add(body.model or self.model, body.usage, body.cost_usd, self.steps)
                 if self.run is not None:
                     self.run.add_response(body)
             case SideRequestEnded():

@@ -257,7 +257,11 @@ TABLE: list[Slash] = [
         run=lambda app, _: app.views.facts("context", Subject.CONTEXT),
     ),
     Slash(name="copy", help="copy the last answer", run=_copy),
-    Slash(name="cost", help="tokens and money", run=lambda app, _: app.views.facts("cost", Subject.COST)),
+    Slash(
+        name="cost",
+        help="tokens and money, by step",
+        run=lambda app, _: app.views.facts("cost", Subject.COST),
+    ),
     Slash(name="diff", argument="[turn|session|ID]", help="what changed", run=_diff),
     Slash(
         name="doctor",

@@ -544,9 +544,12 @@ PLAN = RollbackPlan(
 def spent() -> dict[str, Any]:
     """What two models took."""
     costs = Costs()
-    costs.add("openai/gpt-5.1", Usage(input_tokens=41_000, output_tokens=900, cache_read_tokens=30_000), 0.42)
+    usage = Usage(input_tokens=41_000, output_tokens=900, cache_read_tokens=30_000)
+    costs.add("openai/gpt-5.1", usage, 0.42, 1)
     costs.new_turn()
-    costs.add("ollama/qwen3-coder", Usage(input_tokens=4_000, output_tokens=200), None)
+    costs.add("openai/gpt-5.1", replace(usage, cache_write_tokens=5_000), 0.09, 2)
+    costs.add("ollama/qwen3-coder", Usage(input_tokens=4_000, output_tokens=200), None, 3)
+    costs.add("openai/gpt-5.1-mini", Usage(input_tokens=300, output_tokens=9), 0.0001)  # a title: no step
     return dict(costs.shown())
 
 

@@ -151,7 +151,12 @@ def _check_keys(it: Driven) -> None:
     assert not cut, cut
 
 
+QUOTED = re.compile(r"e\u0301+|[\u2e80-\uffef\U0001f000-\U0001faff\u200d\ufe0f]")  # what is not ours to say
+
+
 def _check_shape(found: dict[str, str]) -> None:
+    strange = [row for row in found.get("80x24-ascii", "").split("\n") if not QUOTED.sub("", row).isascii()]
+    assert not strange, strange
     for look, picture in found.items():
         columns, _, rows = look.removesuffix("-ascii").partition("x")
         drawn = picture.partition("\n--- roles")[0].split("\n")
