@@ -273,7 +273,7 @@ TABLE: list[Slash] = [
         name="effort",
         argument="LEVEL",
         help="how long the model thinks",
-        run=_set("effort", "/effort low, medium or high"),
+        run=_set("effort", "/effort minimal, low, medium or high"),
     ),
     Slash(name="export", argument="[FILE]", help="the transcript as a text file", run=_export),
     Slash(

@@ -553,6 +553,14 @@ def spent() -> dict[str, Any]:
     return dict(costs.shown())
 
 
+KEY = "OPENAI_API_KEY"
+MODELS = (
+    ("openai/gpt-5.1", KEY, 272_000, (1.25, 10.0), True, ""),
+    ("openai/gpt-5.1-mini", KEY, 272_000, (0.25, 2.0), True, ""),
+    ("anthropic/claude-sonnet", "ANTHROPIC_API_KEY", 200_000, (3.0, 15.0), True, ""),
+    ("ollama/qwen3-coder:30b", "127.0.0.1:11434", 64_000, (0.0, 0.0), False, "loaded"),
+    ("mistral/devstral", "no key: MISTRAL_API_KEY", 128_000, (0.4, 2.0), False, ""),
+)
 SESSION = {"workspace": "/home/you/src/slugkit", "updated_at": 900.0}
 Q = commands.Subject
 ANSWERS: dict[commands.Subject, Any] = {
@@ -650,6 +658,18 @@ ANSWERS: dict[commands.Subject, Any] = {
         "limit": 174_000,
     },
     Q.COST: spent(),
+    Q.MODELS: [
+        {
+            "name": name,
+            "where": where,
+            "context_window": window,
+            "price_input": prices[0],
+            "price_output": prices[1],
+            "reasoning": reasoning,
+            "state": state,
+        }
+        for name, where, window, prices, reasoning, state in MODELS
+    ],
     Q.GRANTS: [{"id": "ap1", "scope": "session", "rule": "make publish"}],
     Q.WATCH: {
         "events": [
@@ -739,7 +759,10 @@ SCENES: dict[str, Scene] = {
     "context": Scene(keys=("/context",)),
     "cost": Scene(keys=("/cost",)),
     "grants": Scene(keys=("/approvals",)),
-    "models": Scene(keys=("/model",)),
+    "models": Scene(
+        play=lambda: [e.StatusChanged(context_used=96_000)], keys=("/model", "down", "down", "down")
+    ),
+    "models-effort": Scene(keys=("/model", "down", "left")),
     "slash-list": Scene(keys=("slash", "c", "o")),
     "file-mention": Scene(keys=("at", "s", "l")),
     "file-mention-none": Scene(keys=("at", "x", "y"), data=NOTHING),

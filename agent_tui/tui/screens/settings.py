@@ -63,10 +63,12 @@ class FactsView(View):
         if not self._rows:
             return [(Span("  "), *untrusted(self._failure or "Nothing to show", "muted"))]
         rows: list[Line] = []
+        most = max(len(value) for _, value, _ in self._rows)
+        column = min(most, 32) if look.narrow else 32  # of the values
         for key, value, note in self._rows:
             said = own_words(value, look.glyphs) if self._subject is Subject.COST else value
             lead = untrusted(f"  {key:<24} ")
-            spans = [*lead, *untrusted(f"{said:<32} ", "strong"), *untrusted(note, "muted")]
+            spans = [*lead, *untrusted(f"{said:<{column}} ", "strong"), *untrusted(note, "muted")]
             if width_of(spans) <= look.width:
                 rows.append(tuple(spans))
                 continue
