@@ -72,7 +72,11 @@ async def test_models_of_the_settings_and_of_local_servers_are_offered_once(
     assert await Offers({**QUIET, "mine": mine}, {}).list() == (
         Offer(name="mine/small", where=where, price_input=0.0, price_output=0.0),
         Offer(
-            name="mine/large", where=where, context_window=64_000, price_input=0.0, price_output=0.0,
+            name="mine/large",
+            where=where,
+            context_window=64_000,
+            price_input=0.0,
+            price_output=0.0,
             reasoning=False,
         ),
     )
