@@ -9,6 +9,7 @@ from textual import events as toolkit
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
+from textual.timer import Timer
 from textual.worker import WorkerFailed
 
 from agent_tui.engine import commands, events
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from agent_tui.guardian import Guardian
 
 STREAM_S = 0.1  # streamed text is drawn at 10 Hz
+AWAY_S = 1.0  # the same where the terminal has no focus
 EVENT_S = 1 / 60
 _STREAMED = (events.TextStreamed, events.ReasoningStreamed, events.CallOutput, events.CallDrafted)
 
@@ -103,7 +105,8 @@ class AgentApp(App[int], inherit_bindings=False):
         )
         self._initial = (initial_prompt, tuple(images), chosen.typed)
         self.offering = Offering(self, offered)
-        self._flush_due = False
+        self._flush_due: Timer | None = None
+        self._flush_waits = False  # for longer than an event may
         self.output = settings.get("output", "auto")
         self._rebuilt = False
         self.sides = True  # side by side diffs where they fit
@@ -250,19 +253,30 @@ class AgentApp(App[int], inherit_bindings=False):
         self.feed.apply(event)
         if self.guardian is not None and self.session.session_id and not self.config.ephemeral:
             self.guardian.name(self.session.session_id)
-        if not self._flush_due:
-            self._flush_due = True
-            delay = STREAM_S if isinstance(event.body, _STREAMED) else EVENT_S
-            self.set_timer(delay, self.flush)
+        is_streamed = isinstance(event.body, _STREAMED)
+        is_away = self.notifier.focused is False and is_streamed
+        if self._flush_due is None or (self._flush_waits and not is_streamed):
+            self._flush_waits = is_away
+            self._flush_in(AWAY_S if is_away else STREAM_S if is_streamed else EVENT_S)
+
+    def _flush_in(self, seconds: float) -> None:
+        if self._flush_due is not None:
+            self._flush_due.stop()
+        self._flush_due = self.set_timer(seconds, self.flush)
 
     @property
     def is_behind(self) -> bool:
         """Whether events wait to be drawn."""
-        return self._flush_due
+        return self._flush_due is not None
+
+    @property
+    def moves(self) -> bool:
+        """Whether the spinner turns and times count each second: not while the terminal cannot follow."""
+        return self.moving and not (isinstance(self._driver, AgentDriver) and self._driver.is_behind)
 
     def flush(self) -> None:
         """Draw what changed since the last time."""
-        self._flush_due = False
+        self._flush_due = None
         for cut in self.feed.cuts:
             self.session.images_back += cutting.pictures(self.transcript.blocks, cut)
             self._show_instead(cutting.apply(self.transcript.blocks, cut))
@@ -379,6 +393,8 @@ class AgentApp(App[int], inherit_bindings=False):
 
     def on_app_focus(self) -> None:
         self.notifier.focused = True
+        if self._flush_due is not None:
+            self._flush_in(EVENT_S)
 
     def on_app_blur(self) -> None:
         self.notifier.focused = False
