@@ -46,7 +46,7 @@ class Retry:
     due_at: float  # UTC seconds
     error: str
     kind: str = ""  # class of the failure
-    since: float = 0.0  # UTC seconds of the first failure
+    since: float = 0.0  # UTC seconds of the first try
 
 
 @dataclass(slots=True, kw_only=True)
