@@ -238,7 +238,8 @@ class AgentApp(App[int], inherit_bindings=False):
         """Every key comes by here first, whoever takes it."""
         if isinstance(event, toolkit.Key | toolkit.Paste):
             self.notifier.key_at = self.clock.wall()
-        await super().on_event(event)
+        if not (isinstance(event, toolkit.Key) and self.acts.lead_away(event)):
+            await super().on_event(event)
 
     def on_key(self, event: toolkit.Key) -> None:
         """A key that nothing took, as while the terminal is too small: it is not lost."""
