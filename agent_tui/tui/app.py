@@ -9,7 +9,6 @@ from textual import events as toolkit
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
-from textual.timer import Timer
 from textual.worker import WorkerFailed
 
 from agent_tui.engine import commands, events
@@ -33,6 +32,7 @@ from agent_tui.tui.link import Link, RefusedError, Start
 from agent_tui.tui.notify import Notifier
 from agent_tui.tui.offering import Offering
 from agent_tui.tui.outside import Outside
+from agent_tui.tui.pace import Pace
 from agent_tui.tui.pending_list import PendingList
 from agent_tui.tui.picking import Picking
 from agent_tui.tui.searching import Searching
@@ -50,11 +50,6 @@ from context.items import Image
 
 if TYPE_CHECKING:
     from agent_tui.guardian import Guardian
-
-STREAM_S = 0.1  # streamed text is drawn at 10 Hz
-AWAY_S = 1.0  # the same where the terminal has no focus
-EVENT_S = 1 / 60
-_STREAMED = (events.TextStreamed, events.ReasoningStreamed, events.CallOutput, events.CallDrafted)
 
 
 class AgentApp(App[int], inherit_bindings=False):
@@ -105,8 +100,7 @@ class AgentApp(App[int], inherit_bindings=False):
         )
         self._initial = (initial_prompt, tuple(images), chosen.typed)
         self.offering = Offering(self, offered)
-        self._flush_due: Timer | None = None
-        self._flush_waits = False  # for longer than an event may
+        self.pace = Pace(self)
         self.output = settings.get("output", "auto")
         self._rebuilt = False
         self.sides = True  # side by side diffs where they fit
@@ -254,30 +248,11 @@ class AgentApp(App[int], inherit_bindings=False):
         self.feed.apply(event)
         if self.guardian is not None and self.session.session_id and not self.config.ephemeral:
             self.guardian.name(self.session.session_id)
-        is_streamed = isinstance(event.body, _STREAMED)
-        is_away = self.notifier.focused is False and is_streamed
-        if self._flush_due is None or (self._flush_waits and not is_streamed):
-            self._flush_waits = is_away
-            self._flush_in(AWAY_S if is_away else STREAM_S if is_streamed else EVENT_S)
-
-    def _flush_in(self, seconds: float) -> None:
-        if self._flush_due is not None:
-            self._flush_due.stop()
-        self._flush_due = self.set_timer(seconds, self.flush)
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether events wait to be drawn."""
-        return self._flush_due is not None
-
-    @property
-    def moves(self) -> bool:
-        """Whether the spinner turns and times count each second: not while the terminal cannot follow."""
-        return self.moving and not (isinstance(self._driver, AgentDriver) and self._driver.is_behind)
+        self.pace.came(event.body)
 
     def flush(self) -> None:
         """Draw what changed since the last time."""
-        self._flush_due = None
+        self.pace.drawn()
         for cut in self.feed.cuts:
             self.session.images_back += cutting.pictures(self.transcript.blocks, cut)
             self._show_instead(cutting.apply(self.transcript.blocks, cut))
@@ -394,8 +369,7 @@ class AgentApp(App[int], inherit_bindings=False):
 
     def on_app_focus(self) -> None:
         self.notifier.focused = True
-        if self._flush_due is not None:
-            self._flush_in(EVENT_S)
+        self.pace.focused()
 
     def on_app_blur(self) -> None:
         self.notifier.focused = False

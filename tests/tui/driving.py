@@ -85,7 +85,7 @@ class Driven:
         busy = [worker for worker in self.app.workers if not worker.is_finished]
         if self.app.prompt.burst.is_open or getattr(self.app.screen, "is_holding", False):
             return False
-        return self.engine.is_quiet and not self.app.is_behind and len(busy) <= 1  # the one reads events
+        return self.engine.is_quiet and not self.app.pace.is_due and len(busy) <= 1  # the one reads events
 
     async def press(self, *keys: str) -> None:
         for key in keys:

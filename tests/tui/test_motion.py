@@ -7,8 +7,8 @@ import pytest
 from textual import events as toolkit
 
 from agent_tui.engine import events
-from agent_tui.tui.app import AgentApp
 from agent_tui.tui.driver import AgentDriver, OutputThread
+from agent_tui.tui.pace import Pace
 from tests.tui import scenes
 from tests.tui.driving import Driven, driven
 
@@ -18,7 +18,7 @@ STREAMED = events.TextStreamed(step_id="s1", text="a new word", offset=0)
 async def streamed(it: Driven, *more: events.Body) -> None:
     """Text comes, and something else perhaps."""
     it.engine.play([STREAMED, *more])
-    while not it.app.is_behind:
+    while not it.app.pace.is_due:
         await it.pilot.pause()
 
 
@@ -27,7 +27,7 @@ async def test_without_focus_streamed_text_waits_for_a_second_or_for_the_focus(t
         it.app.post_message(toolkit.AppBlur())
         await it.settle()
         await streamed(it)
-        due = it.app._flush_due
+        due = it.app.pace._due
         assert due is not None and due._interval == 1.0 and "a new word" not in it.screen
         it.app.post_message(toolkit.AppFocus())
         await it.until("a new word")
@@ -39,7 +39,7 @@ async def test_without_focus_what_is_no_stream_is_told_at_once(tmp_path: Path) -
         await it.settle()
         await streamed(it)
         it.engine.emit(events.NoticeRaised(text="look here"))
-        while it.app._flush_due is not None and it.app._flush_due._interval == 1.0:
+        while it.app.pace._due is not None and it.app.pace._due._interval == 1.0:
             await it.pilot.pause()
         await it.until("look here")
         assert "a new word" in it.screen
@@ -53,7 +53,7 @@ async def test_nothing_moves_while_the_terminal_is_behind(tmp_path: Path, behind
         if behind:
             driver._writer_thread.write("x")
         it.app._driver = driver
-        moves, it.app._driver = it.app.moves, own
+        moves, it.app._driver = it.app.pace.moves, own
     assert moves is not behind
 
 
@@ -61,7 +61,7 @@ async def test_nothing_moves_while_the_terminal_is_behind(tmp_path: Path, behind
 async def test_what_does_not_move_stands_still_for_five_seconds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: bool, frames: int
 ) -> None:
-    monkeypatch.setattr(AgentApp, "moves", moves)
+    monkeypatch.setattr(Pace, "moves", moves)
     async with driven(tmp_path, scenes.turn(), interface={}) as it:
         seen = set()
         for _ in range(8):
