@@ -43,6 +43,7 @@ from agent_tui.tui.transcript.lines import Span
 from agent_tui.tui.transcript.look import Look
 from agent_tui.tui.transcript.view import Transcript
 from agent_tui.tui.views import Views
+from agent_tui.tui.welcoming import Welcoming
 from agent_tui.tui.widgets.editor import Editor
 from agent_tui.tui.widgets.pane import Pane
 from agent_tui.tui.widgets.prompt import Prompt
@@ -130,6 +131,7 @@ class AgentApp(App[int], inherit_bindings=False):
         self.searching = Searching(self)
         self.pending_list = PendingList(self)
         self.picking = Picking(self)
+        self.welcoming = Welcoming(self)
         self.attaching = Attaching(self)
         self.outside = Outside(self)
         self.views = Views(self)
@@ -255,12 +257,12 @@ class AgentApp(App[int], inherit_bindings=False):
         self.pace.drawn()
         for cut in self.feed.cuts:
             self.session.images_back += cutting.pictures(self.transcript.blocks, cut)
-            self._show_instead(cutting.apply(self.transcript.blocks, cut))
+            self.show_instead(cutting.apply(self.transcript.blocks, cut))
         self.feed.cuts.clear()
         added, changed = self.feed.drain()
         for block in added:
             if not isinstance(block, blocks.Notice):
-                self._drop_welcome()
+                self.welcoming.drop()
             self.transcript.add(block)
         for block in changed:
             self.transcript.changed(block)
@@ -268,7 +270,7 @@ class AgentApp(App[int], inherit_bindings=False):
         if self.session.resumed_at and not self._rebuilt:
             self._rebuilt = True
             self.run_worker(self._show_earlier())
-        self._refresh_welcome()
+        self.welcoming.refresh()
         self.asking.update()
         self.views.session_changed()
         self.draw_fixed()
@@ -283,29 +285,14 @@ class AgentApp(App[int], inherit_bindings=False):
             return
         earlier, before = await rebuild(stored, self.session.resumed_at)
         self.feed.take_over(before)
-        self._drop_welcome()
-        self._show_instead([*earlier, *self.transcript.blocks])
+        self.welcoming.drop()
+        self.show_instead([*earlier, *self.transcript.blocks])
         self.flush()
 
-    def _refresh_welcome(self) -> None:
-        block, status = self._welcome, self.session.status
-        if block is not None and (block.branch, block.changed_files) != (status.branch, status.changed_files):
-            block.branch, block.changed_files = status.branch, status.changed_files
-            block.touch()
-            self.transcript.changed(block)
-
-    def _drop_welcome(self) -> None:
-        if self._welcome is not None:
-            self._show_instead(self.transcript.blocks[1:])
-
-    def _show_instead(self, shown: list[blocks.Block]) -> None:
+    def show_instead(self, shown: list[blocks.Block]) -> None:
+        """Other blocks than so far, of which none is picked."""
         self.picking.leave()
         self.transcript.replace_all(shown)
-
-    @property
-    def _welcome(self) -> blocks.Welcome | None:
-        shown = self.transcript.blocks
-        return shown[0] if shown and isinstance(shown[0], blocks.Welcome) else None
 
     def draw_fixed(self) -> None:
         """Pending list, activity line and status line."""
