@@ -75,7 +75,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
             )
         ),
     ),
-    "agent_tui.plain": ("agent_tui.plain", *_front),
+    "agent_tui.plain": ("agent_tui", "agent_tui.plain", *_front),
     "agent_tui.headless": ("agent_tui.headless", *_front),
     "agent_tui.safe_text": (),  # shared by all that show what others wrote, to a person or a model
     "agent_tui.figures": (),  # spans and amounts, in what the engine says and in what is shown

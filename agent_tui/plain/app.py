@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from agent_tui import additions, handover
+from agent_tui import __version__, additions, handover
 from agent_tui.engine.commands import (
     Command,
     CommandBody,
@@ -39,6 +39,7 @@ from agent_tui.engine.events import (
     RolledBack,
     SessionClosed,
     SessionStarted,
+    StatusChanged,
     TurnEnded,
     TurnStarted,
 )
@@ -86,6 +87,7 @@ class PlainApp:
         self._is_choosing = False  # what is typed belongs to a menu
         self._commands = 0
         self._newest = ""  # line that was printed
+        self._early: list[str] = []  # lines that are printed below the first ones
         self.is_bare = False  # what is printed stands behind an open prompt, not above it
         self._is_prompting = False
         self._sent: set[str] = set()  # command ids of messages that were neither accepted nor refused yet
@@ -137,6 +139,7 @@ class PlainApp:
                 if isinstance(event.body, SessionClosed):
                     break
         finally:
+            self.say(*self._early)
             self._begun.set()
             self._closed.set()
             for sent, future in self._replies.items():  # nobody is left to answer
@@ -156,11 +159,7 @@ class PlainApp:
         self.standing.take(body)
         match body:
             case SessionStarted():
-                said = ["/transcript prints what was said before."] if body.resumed else []
-                hints = ["Type /help for commands.", *said, ""]
                 self.named(body.session_id)
-                self.say("agent-tui, plain mode.", *self.standing.where(), *hints)
-                self.say(*([f"Press Enter to begin: {self._offered}", ""] if self._offered else []))
             case TurnStarted():
                 self._working.set()
             case TurnEnded():
@@ -176,11 +175,25 @@ class PlainApp:
             case _:
                 pass
         self._note_idle()
-        self.say(*self._narrator.lines(body))
+        lines = self._narrator.lines(body)
+        if self._begun.is_set():
+            self.say(*lines)
+        else:
+            self._early += lines
         if isinstance(body, TurnEnded):
             self.say(*self.standing.pause())
-        if isinstance(body, SessionStarted):
-            self._begun.set()
+        if isinstance(body, StatusChanged) and not self._begun.is_set():
+            self._begin()
+
+    def _begin(self) -> None:
+        """Say where this is, now that all of it is known."""
+        place, model, guards = self.standing.where()
+        said = ["/transcript prints what was said before."] if self.standing.resumed else []
+        self.say(f"agent-tui {__version__}, plain mode. {place}", model, f"{guards} Type /help for commands.")
+        self.say(*self.standing.pause(), *said, "", *self._early)
+        self.say(*([f"Press Enter to begin: {self._offered}", ""] if self._offered else []))
+        self._early.clear()
+        self._begun.set()
 
     def _set_aside(self) -> None:
         """The line that is being typed must not answer what comes; a message is offered again."""

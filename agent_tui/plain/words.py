@@ -43,7 +43,7 @@ def sandbox_words(sandbox: SandboxStatus) -> str:
 
 def undo_words(undo: Health) -> str:
     """`ok`, `file tools only`, or why it is off."""
-    words = undo.state.replace("_", " ")
+    words = "first checkpoint under way" if undo.state == "importing" else undo.state.replace("_", " ")
     return f"{words}, {one_line(undo.detail)}" if undo.detail else words
 
 

@@ -136,9 +136,9 @@ def test_it_goes_back_with_a_preview_and_on_in_another_session(
     assert project.passes(program)
     it.type("/export said.txt", "The session is in")
     assert "you> mend the test" in (program.workspace / "said.txt").read_text()
-    it.type("/new", "agent-tui, plain mode")
+    it.type("/new", "plain mode. Directory")
     it.type("/resume", "mend the test", "resume, 1 to 1")
-    it.type("1", "agent-tui, plain mode")
+    it.type("1", "plain mode. Directory")
     it.type("/rolback", "did you mean /rollback?")
     it.type("/quit")
     assert it.tty.wait() == 0
