@@ -36,9 +36,10 @@ class FakeClock(Clock):
 
     def __init__(self) -> None:
         self.at = 100.0
+        self.wall_at = NOW
 
     def wall(self) -> float:
-        return NOW
+        return self.wall_at
 
     def steady(self) -> float:
         return self.at

@@ -54,14 +54,16 @@ class Scene:
     play: Callable[[], Sequence[e.Body]] = list
     keys: tuple[str, ...] = ()
     data: dict[commands.Subject, Any] = field(default_factory=dict)  # in place of `ANSWERS`
+    replies: dict[type, e.Body] = field(default_factory=dict)  # by the command that each answers
     is_main: bool = False  # also at 120×40
     offered: str = ""  # the message of the demo
     keys_told: bool | None = None  # as in `Chosen`
+    later_s: float = 0.0  # how long after the last event it is looked at
 
     def on(self, body: commands.CommandBody) -> Play:
         """What the engine answers."""
         if not isinstance(body, commands.Inspect):
-            return ()
+            return [self.replies[type(body)]] if type(body) in self.replies else ()
         data = self.data.get(body.subject, ANSWERS.get(body.subject))
         refused = e.Refused(command_id="", reason="nothing to inspect here")
         return [refused if data is None else e.Inspected(command_id="", data=data)]
@@ -481,11 +483,6 @@ def alarms() -> list[e.Body]:
     ]
 
 
-def titled() -> list[e.Body]:
-    """A title of 300 characters."""
-    return [e.SettingChanged(key="title", value="long " * 60)]
-
-
 # --- what the views ask for ------------------------------------------------------------------------
 
 
@@ -708,7 +705,6 @@ SCENES: dict[str, Scene] = {
     "ends": Scene(play=ends),
     "hostile-text": Scene(play=hostile),
     "alarms": Scene(play=alarms),
-    "long-title": Scene(play=titled),
     "approval-unarmed": Scene(play=scenes.asks, keys=("x",)),
     "approval-armed": Scene(play=scenes.asks, keys=("arm",), is_main=True),
     "approval-rule": Scene(play=scenes.asks, keys=("arm", "p")),

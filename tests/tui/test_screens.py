@@ -19,12 +19,12 @@ from agent_tui.tui.screens.body import Body
 from agent_tui.tui.screens.view import View
 from agent_tui.tui.sheet_app import SheetApp
 from agent_tui.tui.widgets.pane import Pane
-from tests.tui import gallery, gallery_states, scenes, sheets
+from tests.tui import gallery, gallery_more, gallery_states, scenes, sheets
 from tests.tui.driving import Driven, driven
 from tests.tui.pictures import Picture, has_colour, take
 
 PICTURES = Path(__file__).with_name("screens")
-SCENES = gallery.SCENES | gallery_states.SCENES
+SCENES = gallery.SCENES | gallery_states.SCENES | gallery_more.SCENES
 TOO_SMALL = "too-small"
 COLOURED = {"80x24": (80, 24), "160x50": (160, 50)}  # in both painted themes
 
@@ -57,6 +57,7 @@ async def test_picture(home: Path, name: str) -> None:
     async with driven(
         home, scene.play(), on=scene.on, look=look_of, offered=scene.offered, state_dir=state
     ) as it:
+        it.clock.wall_at += scene.later_s
         for key in scene.keys:
             await it.act(key)
         for look, size in COLOURED.items():
