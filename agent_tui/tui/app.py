@@ -90,7 +90,7 @@ class AgentApp(App[int], inherit_bindings=False):
         self.feed = Feed(self.session, is_start=True)
         self.link = Link(start, self._apply)
         self.glyphs = ASCII if chosen.ascii_only else UNICODE
-        self.look_theme, self.keys_told = chosen.theme, chosen.keys_told
+        self.look_theme, self.keys_told, self.is_dark = chosen.theme, chosen.keys_told, chosen.is_dark
         self.clock = clock or Clock()
         self.failure: Exception | None = None
         self.exit_code = 0

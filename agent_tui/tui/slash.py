@@ -113,11 +113,12 @@ def _model(app: "AgentApp", argument: str) -> None:
 
 def _theme(app: "AgentApp", argument: str) -> None:
     if argument in palette.THEMES:
-        app.look_theme = argument
+        app.look_theme = palette.on_background(argument, app.is_dark)
         app.set_look()
         app.draw_fixed()
     else:
-        notice(app, f"/theme {', '.join(palette.THEMES[:-1])} or {palette.THEMES[-1]}; now {app.look_theme}")
+        now = app.look_theme.partition("-")[0]
+        notice(app, f"/theme {', '.join(palette.THEMES[:-1])} or {palette.THEMES[-1]}; now {now}")
 
 
 # --- messages ------------------------------------------------------------------------------------
