@@ -11,6 +11,7 @@ from agent_tui.errors import UsageError
 from agent_tui.frozen import frozen
 from agent_tui.safe_text import one_line
 from agent_tui.tui import palette
+from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript import blocks, render
 from agent_tui.tui.transcript.lines import plain
 from agent_tui.tui.transcript.look import Look
@@ -183,9 +184,10 @@ def _status(app: "AgentApp", argument: str) -> None:
     from agent_tui.tui.widgets import status
 
     line = status.line(app.session.status, 10_000, app.glyphs)
-    title = f" · {app.session.title}" if app.session.title else ""
     rest = [f"\nat the start: {one_line(text)}" for text in app.feed.opening.rest]
-    notice(app, f"session {app.session.session_id}{title} · {plain(line).strip()}" + "".join(rest))
+    between = own_words(" · ", app.glyphs)
+    facts = [f"session {app.session.session_id}", app.session.title, plain(line).strip()]
+    notice(app, between.join(filter(None, facts)) + "".join(rest))
 
 
 def _plan(app: "AgentApp", argument: str) -> None:
