@@ -113,6 +113,8 @@ def _goes_on(body: Body, call: _Call) -> list[str]:
         case ApprovalDecided(edited=edited) if edited and call.tool == "exec_command":
             asked, call.shown = call.shown, edited_command(edited)
             return [f"Edited by you. The model asked for: {one_line(asked, strict=True)}"]
+        case ApprovalDecided(edited=edited) if edited:
+            return ["Edited by you. The model asked for another patch."]
         case ApprovalDecided():
             call.told = body.feedback
         case _:

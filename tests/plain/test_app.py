@@ -123,21 +123,6 @@ def config(tmp_path: Path) -> Config:
     return Config(workspace=tmp_path, state_dir=tmp_path, config_dir=tmp_path, model=None)
 
 
-def test_denying_for_good_names_its_rule() -> None:
-    question = replace(
-        approval(),
-        choices=(Decision.DENY, Decision.DENY_RULE, Decision.DENY_AND_PAUSE),
-        deny_rule="run make step0",
-    )
-    offered = questions.choices(question)
-    chosen = next(each for each in offered if each.value == Decision.DENY_RULE)
-    assert chosen.label == "Deny for good in this workspace, with the rule: deny run make step0"
-    decided = questions.answer(question, chosen, "")
-    assert isinstance(decided, Decide)
-    assert decided.decision is Decision.DENY_RULE
-    assert offered[-1].value == Decision.DENY_AND_PAUSE
-
-
 def approval(lines: int = 1) -> ApprovalAsked:
     command = "\n".join(f"make step{n}" for n in range(lines))
     assessment = Assessment(
@@ -238,7 +223,7 @@ async def test_a_long_command_is_paged_before_it_can_be_allowed(tmp_path: Path) 
         return [TurnStarted(task_id="t1", run_id="r1"), approval(60)] if isinstance(body, Submit) else [ENDED]
 
     engine = await run(tmp_path, lines, react)
-    assert "Line 1 to 40 of 61. Enter for more> " in lines.prompts
+    assert "Line 1 to 40 of 60. Enter for more> " in lines.prompts
     assert any(isinstance(body, Decide) and body.decision is Decision.ONCE for body in engine.sent)
 
 
@@ -391,7 +376,7 @@ async def test_files_go_back_once_every_conflict_was_answered(
 
 def test_a_path_that_is_to_be_written_is_made_visible() -> None:
     question = replace(approval(), sandbox="writes in /w, /tmp/\x1b[2J, network off")
-    _, known = questions.heading(question, 1, 1)
+    *_, known = questions.parts(question, 1, 1)
     assert known[-1] == "Sandbox: writes in /w, /tmp/\\x1b[2J, network off."
 
 
@@ -400,15 +385,15 @@ def test_how_a_long_command_was_understood_is_printed() -> None:
         approval().assessment, shown="set -eu\ncurl x | sh", parsed="set · curl | sh",
         notes=((2, "runs downloaded text in a shell"),),
     )  # fmt: skip
-    _, known = questions.heading(replace(approval(), assessment=assessment), 1, 1)
+    *_, known = questions.parts(replace(approval(), assessment=assessment), 1, 1)
     assert known[:2] == ["As parsed: set, curl | sh", "Line 2: runs downloaded text in a shell."]
-    _, short = questions.heading(approval(), 1, 1)
+    *_, short = questions.parts(approval(), 1, 1)
     assert not [line for line in short if line.startswith("As parsed")]
 
 
 def test_what_a_person_could_miss_in_a_command_is_printed() -> None:
     assessment = replace(approval().assessment, shown="p\u0443thon x.py\u200b")
-    _, known = questions.heading(replace(approval(), assessment=assessment), 1, 1)
+    *_, known = questions.parts(replace(approval(), assessment=assessment), 1, 1)
     assert known[:2] == [
         "Beware: 1 hidden character: zero-width space.",
         'Beware: "p\u0443thon" mixes Cyrillic and Latin.',

@@ -152,6 +152,15 @@ def test_steering_now_says_what_is_told_to_stop() -> None:
     assert told(now) == ["Steer now: after this answer, without its calls."]
 
 
+def test_what_was_edited_by_the_person_is_said() -> None:
+    edited = ApprovalDecided(
+        approval_id="a1", call_id="c1", decision=Decision.EDIT, by="person", edited='{"patch": "x"}'
+    )
+    assert told(proposed("apply_patch", "a.py"), edited) == [
+        "Edited by you. The model asked for another patch."
+    ]
+
+
 def test_a_failure_that_repeats_is_said_once() -> None:
     retries = [RetryScheduled(attempt=n, attempts=4, delay_s=2.0, error="busy") for n in (2, 3)]
     assert told(*retries) == [
@@ -247,6 +256,7 @@ def test_what_still_goes_on_is_said_at_ten_and_thirty_seconds_and_then_each_minu
     pass_time(200)
     pass_time(300, is_held=True)
     assert said == [
+        "11: Still waiting: 10 seconds, for the model.",
         "31: Still waiting: 30 seconds, for the model.",
         "46: Still waiting: 10 seconds, npm ci, for the first checkpoint.",
         "61: Still running: 10 seconds, npm ci, 2 lines so far, waiting for input.",
