@@ -161,8 +161,17 @@ def test_what_is_said_gets_shorter_before_the_last_hint_goes(
     assert re.sub("─+", "─", row) == f"─ {shown} ─" and cell_len(row) == width
 
 
-def test_what_waits_can_be_steered_only_where_the_interrupt_has_room_too() -> None:
-    state = State(busy=True, step=1, turn_started_at=1_000.0)
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (60, "◐ running 1 call · 0:30 ─ Esc interrupt"),
+        (64, "◐ running 1 call · step 4 · 0:30 ─ Esc interrupt"),
+        (80, "◐ running 1 call · step 4 · 0:30 ─ Alt+Up edit · Ctrl+S steer now"),
+        (100, "◐ running 1 call · step 4 · 0:30 ─ Alt+Up edit · Ctrl+S steer now · Esc interrupt"),
+    ],
+)
+def test_what_waits_can_be_edited_and_of_one_hint_it_is_how_to_stop(width: int, shown: str) -> None:
+    state = State(busy=True, step=4, turn_started_at=1_000.0, running={"c1"})
     state.pending = [Pending(input_id="i1", kind=InputKind.STEER, text="x")]
-    for width in range(61, 121):
-        assert "Esc interrupt" in plain(activity.line(state, replace(LATER, width=width), UNICODE))
+    row = plain(activity.line(state, replace(LATER, width=width), UNICODE))
+    assert re.sub("─+", "─", row) == f"─ {shown} ─"

@@ -72,10 +72,11 @@ _STAYING = ("Esc interrupt", "Esc stop")  # last to go
 
 def _kept(hints: tuple[str, ...], most: int) -> list[str]:
     kept = list(hints)
-    others = (hint for hint in reversed(hints) if hint not in (*_DROP_ORDER, *_STAYING))
-    for drop in (*_DROP_ORDER, *others):
+    for drop in _DROP_ORDER:
         if len(kept) > most and drop in kept:
             kept.remove(drop)
+    if most == 1:
+        kept.sort(key=lambda hint: hint not in _STAYING)
     return kept[:most]
 
 
