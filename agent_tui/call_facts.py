@@ -1,7 +1,8 @@
-"""How much a call found, as every front end says it."""
+"""What a call found, and what the sandbox denied it, as every front end says it."""
 
 from agent_tui.figures import count
-from tools.types import Outcome, OutcomeStatus
+from agent_tui.short_path import short_path
+from tools.types import Grant, Outcome, OutcomeStatus
 
 
 def found(tool: str, outcome: Outcome) -> list[str]:
@@ -18,3 +19,13 @@ def found(tool: str, outcome: Outcome) -> list[str]:
     if tool == "list_files" and isinstance(data.get("total"), int):
         return [count(data["total"], "entry")]
     return []
+
+
+def denied(outcome: Outcome, told: str = "") -> str:
+    """What the sandbox denied, with what helps against it, or else who was told; empty where it denied
+    nothing."""
+    if outcome.denied_grant is Grant.READ_PATH and outcome.denied_detail:
+        path = short_path(outcome.denied_detail)
+        return f"not visible in it: {path} (/sandbox add {path})"
+    what = "network is off" if outcome.denied_grant is Grant.NETWORK else outcome.denial
+    return what and "; ".join(filter(None, (what, told)))

@@ -80,7 +80,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agent_tui.safe_text": (),  # shared by all that show what others wrote, to a person or a model
     "agent_tui.figures": (),  # spans and amounts, in what the engine says and in what is shown
     "agent_tui.told": (),
-    "agent_tui.call_facts": ("agent_tui.figures", "tools.types"),
+    "agent_tui.call_facts": ("agent_tui.figures", "agent_tui.short_path", "tools.types"),
     "agent_tui.mention": (),
     "agent_tui.attachment": (
         "agent_tui.errors",

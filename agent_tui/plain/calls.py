@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent_tui.call_facts import found
+from agent_tui.call_facts import denied, found
 from agent_tui.engine.events import (
     ApprovalDecided,
     Body,
@@ -140,8 +140,8 @@ def _ended(body: CallEnded, call: _Call) -> list[str]:
         lines.append(f"Changed: {changes_text(body.changes)}")
     if body.external:
         lines.append(f"External, meanwhile: {changes_text(body.external)} Not by this call.")
-    if body.outcome.denial:
-        lines.append(f"Sandbox: {one_line(body.outcome.denial, strict=True)}")
+    if why := denied(body.outcome):
+        lines.append(f"Sandbox: {one_line(why, strict=True)}.")
     return lines + [f"Not covered by undo: {one_line(path, strict=True)}" for path in body.uncovered]
 
 

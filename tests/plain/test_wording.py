@@ -25,7 +25,7 @@ from agent_tui.plain.words import sandbox_words
 from checkpoints.types import Author, FileChange, RollbackResult
 from context.items import Usage
 from sandbox.policy import Mode
-from tools.types import Outcome, OutcomeStatus
+from tools.types import Grant, Outcome, OutcomeStatus
 
 
 def call_ended(tool: str, outcome: Outcome, **values: object) -> CallEnded:
@@ -199,6 +199,26 @@ def test_a_steer_is_taken_after_what_runs() -> None:
 def test_a_read_says_how_much_it_found(tool: str, shown: str, data: dict[str, int], said: str) -> None:
     outcome = Outcome(status=OutcomeStatus.SUCCEEDED, text="", data=data)
     assert told(proposed(tool, shown), call_ended(tool, outcome)) == [said]
+
+
+@pytest.mark.parametrize(
+    ("grant", "detail", "denial", "said"),
+    [
+        (Grant.READ_PATH, "/opt/sdk", "x", "not visible in it: /opt/sdk (/sandbox add /opt/sdk)"),
+        (Grant.NETWORK, "example.org", "x", "network is off"),
+        (Grant.WRITE_PATH, "/etc", "write to /etc denied", "write to /etc denied"),
+    ],
+)
+def test_what_the_sandbox_denied_is_said(grant: Grant, detail: str, denial: str, said: str) -> None:
+    outcome = Outcome(
+        status=OutcomeStatus.FAILED,
+        text="",
+        denial=denial,
+        denied_grant=grant,
+        denied_detail=detail,
+    )
+    lines = told(proposed("exec_command", "make"), call_ended("exec_command", outcome))
+    assert lines[-1] == f"Sandbox: {said}."
 
 
 def test_a_denial_says_what_the_model_was_told() -> None:
