@@ -51,6 +51,33 @@ def test_the_files_that_are_said_are_those_that_the_rollback_takes_back() -> Non
     ]
 
 
+def test_an_answer_is_broken_at_words_but_not_its_code_and_tables() -> None:
+    answer = """\
+Empty input now gives `n-a`, and `None` still raises.
+
+- one item that goes on below its own start
+  | a table | that is as wide as it is | and stays |
+
+```
+a line of code that is longer than the terminal
+```"""
+    session = State(session_id="s", last_answer=answer)
+    assert leaving.text(session, UNICODE, is_kept=False, width=30).split("\n") == [
+        "Empty input now gives `n-a`,",
+        "and `None` still raises.",
+        "",
+        "- one item that goes on below",
+        "  its own start",
+        "  | a table | that is as wide as it is | and stays |",
+        "",
+        "```",
+        "a line of code that is longer than the terminal",
+        "```",
+        "",
+    ]
+    assert leaving.text(session, UNICODE, is_kept=False) == answer + "\n"
+
+
 def test_a_locale_without_the_letters_of_the_answer_gets_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     session, written = State(session_id="s", last_answer="Готово: done"), io.BytesIO()
     for body in TWO:
