@@ -65,6 +65,8 @@ class Scene:
         if not isinstance(body, commands.Inspect):
             return [self.replies[type(body)]] if type(body) in self.replies else ()
         data = self.data.get(body.subject, ANSWERS.get(body.subject))
+        if body.subject is commands.Subject.WATCH:  # looked for again each second
+            data = {**data, "events": [new for new in data["events"] if new.seq > int(body.args["read"])]}
         refused = e.Refused(command_id="", reason="nothing to inspect here")
         return [refused if data is None else e.Inspected(command_id="", data=data)]
 
