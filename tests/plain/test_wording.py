@@ -21,7 +21,7 @@ from agent_tui.engine.types import CallState, Decision, EndReason, InputKind, Sa
 from agent_tui.plain.calls import Calls
 from agent_tui.plain.progress import Progress
 from agent_tui.plain.wording import Narrator
-from agent_tui.plain.words import sandbox_words
+from agent_tui.plain.words import changes_text, sandbox_words
 from checkpoints.types import Author, FileChange, RollbackResult
 from context.items import Usage
 from sandbox.policy import Mode
@@ -81,6 +81,29 @@ def test_a_patch_names_every_file_and_what_became_of_it() -> None:
         "Patched: 2 files. Modified slugify.py, 2 lines added, 1 removed. Added test_slugify.py, 14 lines. "
         "Type /diff to read it."
     ]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            FileChange(path="logo.png", kind="M", detail="binary, 14 KB → 15 KB"),
+            "Modified logo.png, binary, 14 KB to 15 KB.",
+        ),
+        (
+            FileChange(path="run.sh", kind="X", detail="mode 644 → 755"),
+            "Changed the mode of run.sh, 644 to 755.",
+        ),
+        (FileChange(path="latest", kind="M", detail="link v1 → v2"), "Modified latest, link v1 to v2."),
+        (FileChange(path="b", kind="R", old_path="a", added=0, removed=0), "Renamed a to b."),
+        (
+            FileChange(path="b", kind="R", old_path="a", added=1, removed=2),
+            "Renamed a to b, 1 line added, 2 removed.",
+        ),
+    ],
+)
+def test_what_is_no_text_is_told_without_glyphs(change: FileChange, said: str) -> None:
+    assert changes_text([change]) == said
 
 
 def test_changes_of_others_are_not_told_as_the_calls_own() -> None:
