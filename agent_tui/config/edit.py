@@ -6,7 +6,7 @@ from pathlib import Path
 from agent_tui.config.layers import Settings, resolve
 from agent_tui.config.paths import CONFIG_NAME
 from agent_tui.config.providers import choose
-from agent_tui.errors import UsageError
+from agent_tui.errors import AgentError, UsageError
 from agent_tui.short_path import short_path
 
 
@@ -14,7 +14,11 @@ def keep_model(name: str, settings: Settings) -> Path:
     """Make a model the one of later starts; returns the file. Raises UsageError where a start without
     today's flags could not use it."""
     later = resolve({}, (), environ=os.environ, directory=settings.workspace, is_trusted=lambda *_: False)
-    return set_value(settings.config_dir, "model", choose(name, later, os.environ).name)
+    try:
+        chosen = choose(name, later, os.environ)
+    except AgentError as error:
+        raise UsageError(f"not kept, as a later start could not use it: {error}") from error
+    return set_value(settings.config_dir, "model", chosen.name)
 
 
 def set_value(config_dir: Path, key: str, value: str) -> Path:
