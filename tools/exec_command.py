@@ -17,6 +17,7 @@ from sandbox.errors import SandboxError
 from sandbox.policy import Mode, Policy
 from sandbox.probe import ProbeResult
 from sandbox.shared_network import SharedNetwork
+from sandbox.targets import spelled
 from tools.descriptions import description
 from tools.output.size import budget_bytes
 from tools.output.spool import Budget, Spool
@@ -81,10 +82,11 @@ _PARAMETERS = {
         },
         "needs": {
             "type": "string",
-            "enum": ["read_path", "write_path", "network", "git_lane", "no_sandbox"],
+            "enum": ["read_path", "write_path", "host", "network", "git_lane", "no_sandbox"],
             "description": "what it cannot do without beyond the sandbox",
         },
         "needs_path": {"type": "string", "description": "the path, for read_path and write_path"},
+        "needs_host": {"type": "string", "description": "for host: one as `pypi.org:443`"},
         "reason": {"type": "string", "description": "why that is needed, one sentence for the user"},
     },
     "required": ["cmd"],
@@ -129,6 +131,11 @@ class ExecCommand:
             )
         if arguments.get("needs") in _NEEDS_PATH and not arguments.get("needs_path"):
             return f"`needs`: `{arguments['needs']}` also takes `needs_path`"
+        if arguments.get("needs") == Grant.HOST:
+            try:
+                spelled(arguments.get("needs_host", ""))
+            except ValueError as error:
+                return f"`needs`: `host` takes one host in `needs_host`, as `pypi.org:443`: {error}"
         return _environment_fault(arguments.get("env", {}))
 
     async def refusal(self, arguments: Arguments, policy: Policy) -> str:
@@ -153,6 +160,8 @@ class ExecCommand:
             resolve=partial(shutil.which, path=search_path(policy, self._room.environ)),
         )
         detail = str(place_of(path, policy)) if wanted in _NEEDS_PATH else ""
+        if wanted is Grant.HOST:
+            detail = str(spelled(arguments["needs_host"]))
         assessment = assess_command(arguments["cmd"], setting, wanted=wanted, wanted_detail=detail)
         if wanted is not Grant.NONE and arguments.get("reason"):
             assessment = replace(

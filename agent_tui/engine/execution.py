@@ -19,6 +19,7 @@ from agent_tui.engine.prepare import Prepared
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.stop import StoppedError
 from agent_tui.engine.types import PlanStep
+from agent_tui.engine.words import network_state
 from sandbox.policy import Mode, Policy
 from tools.types import Arguments, Invocation, Outcome, OutcomeStatus, Spawned
 
@@ -147,4 +148,4 @@ def profile(policy: Policy) -> str:
     reach = "read-only" if policy.mode is Mode.READ_ONLY else "workspace"
     extra = "".join(f" + {path}" for path in policy.writable)
     lane = ", git lane" if policy.git_lane else ""
-    return f"{reach}{extra}, net {'on' if policy.network else 'off'}{lane}"
+    return f"{reach}{extra}, net {network_state(policy)}{lane}"
