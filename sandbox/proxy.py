@@ -12,7 +12,7 @@ import ipaddress
 import re
 import socket
 import struct
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from agent_tui.frozen import frozen
 from sandbox import targets
@@ -301,9 +301,3 @@ async def _shut(writer: asyncio.StreamWriter) -> None:
     with contextlib.suppress(OSError, TimeoutError):
         async with asyncio.timeout(1.0):
             await writer.wait_closed()
-
-
-def told(decisions: Mapping[str, str]) -> Iterator[str]:
-    """What was decided, in sentences for model and person."""
-    for name, why in decisions.items():
-        yield f"host {name} refused: {why}" if why else f"host {name} was reachable for this command"

@@ -38,6 +38,7 @@ from tools.types import (
 if TYPE_CHECKING:
     from sandbox.launch import Start
     from sandbox.running import Running
+    from sandbox.targets import Target
     from tools.terminal import Terminal
 
 DEFAULT_YIELD_MS = 10_000
@@ -104,6 +105,19 @@ class CommandRoom:
     budget: Budget
     interactive: bool
     environ: Mapping[str, str]
+
+
+class HostQuestions:
+    """What the proxy of a command asks; no time of the command counts meanwhile."""
+
+    def __init__(self, sink: CallSink) -> None:
+        self._sink = sink
+        self.terminal: Terminal | None = None
+
+    async def __call__(self, target: "Target") -> str:
+        assert self.terminal is not None  # set in the step of the event loop that lets the command run
+        with self.terminal.held():
+            return await self._sink.connects(str(target))
 
 
 class ExecCommand:
@@ -215,12 +229,15 @@ class ExecCommand:
             return Outcome(status=OutcomeStatus.FAILED, text=f"Not run: {fault}")
         tty = arguments.get("tty", False)
         begun, started_at = time.monotonic(), time.time()
-        running = await (self._begun.pop(invocation.call_id, None) or self._start_of(arguments, policy, cwd))
+        start = self._begun.pop(invocation.call_id, None) or self._start_of(arguments, policy, cwd)
+        asking = start.ask = HostQuestions(sink)
+        running = await start
         budget = budget_bytes(invocation.max_output_tokens, arguments.get("max_output_tokens"))
         spool = Spool(invocation.spool, f"out/{invocation.call_id}", self._room.budget)
         collector = Collector(spool, budget_bytes=budget, size=TERMINAL_SIZE if tty else None)
         terminal = Terminal(running, collector, sink.output, tty=tty)
         terminal.on_waiting = sink.awaits_input
+        asking.terminal = terminal
         interrupted = False
         try:
             await sink.spawned(_identity(running))

@@ -23,6 +23,7 @@ from agent_tui.engine.rule_scope import breadth
 from agent_tui.engine.rules import KINDS, Action, Rule, words_of
 from agent_tui.errors import AgentError, UsageError
 from agent_tui.toml_text import toml_table
+from sandbox.targets import parse
 from tools.types import Grant
 
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*rule[ \t]*\]\]", re.MULTILINE)
@@ -95,9 +96,21 @@ def _checked(rule: Rule, where: str) -> Rule:
     reason = breadth(rule.pattern) if rule.action is Action.ALLOW else ""
     if rule.action is Action.ALLOW and rule.grant is Grant.NO_SANDBOX:
         reason = "leaving the sandbox is asked each time"
+    if rule.grant is Grant.HOST or (rule.kind == "host" and rule.action is Action.ALLOW):
+        reason = reason or _host_fault(rule)
     if not rule.body or reason:
         raise UsageError(f"{where}: `{rule.body}` cannot be a rule: {reason or 'it names nothing'}")
     return rule
+
+
+def _host_fault(rule: Rule) -> str:
+    """Why an allow rule names no host as one is dialled; `*.` may stand before it."""
+    body = rule.grant_detail if rule.grant is Grant.HOST else rule.body.removeprefix("*.")
+    try:
+        fits = str(parse(body)) == body
+    except ValueError as error:
+        return f"`{body}` is no host as `pip.test:443`: {error}"
+    return "" if fits else f"`{body}` is no host as `pip.test:443`"
 
 
 def save_rules(path: Path, rules: Sequence[Rule]) -> None:
