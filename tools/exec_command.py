@@ -258,7 +258,7 @@ class ExecCommand:
             terminal_id = entry.id
         return outcome_of(
             terminal,
-            elapsed_s=time.monotonic() - begun,
+            elapsed_s=time.monotonic() - begun - terminal.held_s,
             budget=budget,
             terminal_id=terminal_id,
             interrupted=interrupted,

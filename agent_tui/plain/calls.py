@@ -14,6 +14,7 @@ from agent_tui.engine.events import (
     CallStarted,
     InputAwaited,
 )
+from agent_tui.granted import hosts_tried
 from agent_tui.plain.words import changes_text, count, seconds
 from agent_tui.safe_text import one_line, visible
 from tools.types import Outcome, OutcomeStatus
@@ -139,6 +140,7 @@ def _ended(body: CallEnded, call: _Call) -> list[str]:
         lines.append(f"External, meanwhile: {changes_text(body.external)} Not by this call.")
     if body.outcome.denial:
         lines.append(f"Sandbox: {one_line(body.outcome.denial, strict=True)}")
+    lines += [f"Sandbox: {one_line(said, strict=True)}" for said, _ in hosts_tried(body.outcome)]
     return lines + [f"Not covered by undo: {one_line(path, strict=True)}" for path in body.uncovered]
 
 

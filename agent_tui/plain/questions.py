@@ -63,8 +63,9 @@ def heading(
             body = [f"Approval needed, {place}. {_kind(question)}:"]
             lines = visible(shown, strict=True).splitlines() or [""]
             body += [f"  {spoken(line) if is_spoken and question.diff else line}" for line in lines]
-            facts = [f"Beware: {said}." for said in warnings(shown)] + _as_parsed(question)
-            facts.append(f"In: {one_line(short_path(question.cwd), strict=True)}")
+            facts = [f"Beware: {said}." for said in warnings(_named(question, shown))] + _as_parsed(question)
+            place = question.during or short_path(question.cwd)
+            facts.append(f"In: {one_line(place, strict=True)}")
             facts.append(f"Why: {one_line(question.why)}.")
             if question.assessment.reason.casefold() not in question.why.casefold():
                 facts.append(f"Because: {one_line(question.assessment.reason)}.")
@@ -76,6 +77,12 @@ def heading(
             return body, _lost_facts(question)
         case QuestionAsked():
             return [f"Question, {place}:", *visible(question.text).splitlines()], []
+
+
+def _named(question: ApprovalAsked, shown: str) -> str:
+    """All that a lookalike may stand in."""
+    assessment = question.assessment
+    return f"{shown}\n{assessment.grant_detail}" if assessment.grant is Grant.HOST else shown
 
 
 def _as_parsed(question: ApprovalAsked) -> list[str]:
@@ -166,13 +173,15 @@ def _approval_choices(question: ApprovalAsked, arguments: str, grant: str, waiti
             found += _edit(question, arguments)
             continue
         if decision is Decision.ONCE:
-            label = _once(question, grant)
+            label = _once(question, grant) + (", while this command runs" if question.during else "")
         if decision is Decision.SESSION and question.session_key:
             label += f": {one_line(question.session_key, strict=True)}"
         if decision is Decision.RULE:
             label += ": shows the rule before it is saved"
         if decision is Decision.DENY_RULE:
             label += f", with the rule: deny {one_line(question.deny_rule, strict=True)}"
+        if decision is Decision.DENY and question.during:
+            label += ": the connection is refused, the command goes on"
         if decision is Decision.DENY_AND_PAUSE and waiting > 1:
             label = f"Deny all {waiting} that wait, and pause"
         found.append(Choice(label=label, value=decision))

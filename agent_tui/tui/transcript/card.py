@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 
+from agent_tui import granted
 from agent_tui.tui import words
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript import changes as changed
@@ -257,6 +258,10 @@ def _after(call: Call, expanded: bool, look: Look) -> list[Line]:
     if call.outcome is not None and call.outcome.denial:
         told = f"sandbox: {call.outcome.denial}{'' if call.by_person else '; the model was told'}"
         rows += _noted(glyphs.sandbox, told, "attention", look)
+    for said, refused in (
+        granted.hosts_tried(call.outcome) if call.outcome is not None and call.is_over else ()
+    ):
+        rows += _noted(glyphs.sandbox, said, "attention" if refused else "muted", look)
     if ", git lane" in call.sandbox and call.is_over and not call.by_person:
         rows += _noted(glyphs.sandbox, "git lane: .git was writable for this command", "muted", look)
     if call.feedback:
