@@ -16,12 +16,10 @@ def memory(config: Config) -> list[str]:
     from context.instructions import candidates
 
     found, project = instructions(config), candidates(config.workspace)
-    state = (
-        TrustStore(config.state_dir, config.workspace)
-        .look(survey(config.workspace, instructions=project))
-        .state
+    trust = TrustStore(config.state_dir, config.workspace).look(
+        survey(config.workspace, instructions=project)
     )
-    refused = [short_path(path) for path in project] if state is TrustState.REFUSED else []
+    refused = [short_path(path) for path in project] if trust.refused else []
     rows = [f"{file.shown}: {_size(file.text)}" for file in found.files]
     rows += found.problems
     rows += [f"{name}: not used, you did not trust the files of this directory" for name in refused]
@@ -37,7 +35,7 @@ def memory(config: Config) -> list[str]:
         "Instruction files, as on disk now. Read at the start and at each compaction; of folders below, once "
         "work moves there:",
         *(f"  {row}" for row in rows),
-        *([told[state]] if project and state in told else []),
+        *([told[trust.state]] if project and trust.state in told else []),
     ]
 
 

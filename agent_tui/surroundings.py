@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agent_tui import git_files
 from agent_tui.config.toml_file import content
-from agent_tui.config.trust import TrustState, TrustStore, survey
+from agent_tui.config.trust import TrustStore, survey
 from agent_tui.engine.types import ApprovalPolicy, Config
 from context.builder import Surroundings, system_text
 from context.instructions import Instructions, candidates, discover, nested
@@ -43,7 +43,8 @@ def frozen_system_text(config: Config, *, sandbox_available: bool) -> str:
 
 
 def instructions(config: Config) -> Instructions:
-    """AGENTS.md files of the person, and of the project unless the person refused exactly these.
+    """AGENTS.md files of the person, and of the project unless the person refused them when last asked,
+    whatever became of them since; what changes while they are in use is read anew.
 
     A run without a person reads them unasked: they are text for the model like every file of the
     project, and have no power over sandbox, approvals or providers.
@@ -60,7 +61,7 @@ def project_text(config: Config, section: Callable[[], str] | None) -> str:
 
 def _project_wanted(config: Config) -> bool:
     found = survey(config.workspace, instructions=candidates(config.workspace))
-    return TrustStore(config.state_dir, config.workspace).look(found).state is not TrustState.REFUSED
+    return not TrustStore(config.state_dir, config.workspace).look(found).refused
 
 
 def workspace_files(workspace: Path, *, ignored: bool = False) -> dict[str, str]:

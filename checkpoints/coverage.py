@@ -41,6 +41,10 @@ class Gap(NamedTuple):
     ctime_ns: int
     probe: str  # SHA-256 of its first and last 4 KiB, empty where it was not read
 
+    def differs(self, other: "Gap") -> bool:
+        """Whether the path is not what it was; the words for it say nothing of that."""
+        return self[1:] != other[1:]
+
 
 def special_kind(mode: int) -> str:
     """The word for something that is neither file, link nor folder."""
@@ -49,19 +53,6 @@ def special_kind(mode: int) -> str:
     if stat.S_ISFIFO(mode):
         return "fifo"
     return "device"
-
-
-def too_large(size: int, limit: int) -> str:
-    """The reason line of a large file."""
-    return f"{size_text(size)}, larger than {size_text(limit)}"
-
-
-def size_text(size: int) -> str:
-    """A size for people, in binary units."""
-    for unit, scale in (("GiB", 1 << 30), ("MiB", MIB), ("KiB", 1 << 10)):
-        if size >= scale:
-            return f"{size / scale:.3g} {unit}"
-    return f"{size} B"
 
 
 def refusal(root: Path) -> str:

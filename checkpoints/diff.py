@@ -4,10 +4,11 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from checkpoints.clones import size_of
-from checkpoints.coverage import Gap, size_text
+from checkpoints.coverage import Gap
 from checkpoints.gitprocess import GitError
 from checkpoints.line_counts import line_counts
 from checkpoints.objects import CLONE, EXECUTABLE, FILE, FOLDER, LINK
+from checkpoints.sizes import size_text
 from checkpoints.snapshot import State
 from checkpoints.states import Entry, Pair, Trees, parents, shown
 from checkpoints.store import DamagedStoreError, Store
@@ -39,7 +40,8 @@ def changes(
     for path in sorted(files):
         if path in sources:
             continue
-        change = _change(None if is_many else trees.store, path, files[path], counts.get(path))
+        is_looked_at = not is_many or _is_large(files[path])
+        change = _change(trees.store if is_looked_at else None, path, files[path], counts.get(path))
         if path in renames:
             old_path = shown(renames[path])
             change = FileChange(
@@ -126,7 +128,7 @@ def _gap_changes(older: State, newer: State) -> list[FileChange]:
     found = []
     for path in sorted(before.keys() | after.keys()):
         was, now = before.get(path), after.get(path)
-        if was is not None and now is not None and was != now:
+        if was is not None and now is not None and was.differs(now):
             found.append(FileChange(path=shown(path), kind="M", detail=_gap_detail(was, now)))
         elif was is None and now is not None and older.note.targeted == newer.note.targeted:
             found.append(FileChange(path=shown(path), kind="A", detail=f"not covered: {now.reason}"))
@@ -259,26 +261,19 @@ def _is_large(pair: Pair) -> bool:
 
 
 def unified(
-    trees: Trees, older: State, newer: State, pairs: Mapping[bytes, Pair], paths: Sequence[bytes] = ()
+    store: Store,
+    older: State,
+    newer: State,
+    pairs: Mapping[bytes, Pair],
+    found: Sequence[FileChange],
+    paths: Sequence[bytes] = (),
 ) -> str:
-    """Unified diff, then one line for each change that has no text (modes, large files, gaps)."""
-    selected = {path: pair for path, pair in pairs.items() if is_selected(path, paths)}
-    large = {path: pair for path, pair in selected.items() if _is_large(pair)}
-    wanted = {path: pair for path, pair in selected.items() if path not in large}
-    text = (
-        _text_by_git(trees.store, older, newer, wanted)
-        if trees.store.git
-        else _text_here(trees.store, wanted)
-    )
-    extra = [
-        f"{change.kind} {change.path}  {change.detail}"
-        for change in changes(trees, older, newer, large, lambda _: Author.AGENT)
-        if is_selected(os.fsencode(change.path), paths)
-    ]
-    for path, (before, after) in sorted(wanted.items()):
-        if before and after and before.permissions != after.permissions and before.mode == after.mode:
-            extra.append(f"X {shown(path)}  mode {before.permissions:03o} → {after.permissions:03o}")
-    return text + "".join(line + "\n" for line in extra)
+    """Unified diff, then one line for each of the `changes` that were found in the same states whose text
+    does not tell all: binary and large files, links, modes, gaps."""
+    wanted = {path: pair for path, pair in pairs.items() if is_selected(path, paths) and not _is_large(pair)}
+    text = _text_by_git(store, older, newer, wanted) if store.git else _text_here(store, wanted)
+    told = (change for change in found if change.detail and is_selected(os.fsencode(change.path), paths))
+    return text + "".join(f"{change.kind} {change.path}  {change.detail}\n" for change in told)
 
 
 def is_selected(path: bytes, paths: Sequence[bytes]) -> bool:

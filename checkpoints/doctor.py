@@ -6,12 +6,13 @@ from pathlib import Path
 
 from agent_tui.frozen import frozen
 from checkpoints.catalog import Catalog
-from checkpoints.coverage import MIB, refusal, size_text
+from checkpoints.coverage import MIB, refusal
 from checkpoints.gitprocess import find_git
 from checkpoints.journal import Journal
 from checkpoints.offline import NONE_YET
 from checkpoints.retention import kept_bytes, reachable
 from checkpoints.roots import Home, existing_home
+from checkpoints.sizes import size_text
 from checkpoints.snapshot import read_state
 from checkpoints.store import Store
 from checkpoints.types import CheckpointError

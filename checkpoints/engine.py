@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # the rest is imported in the thread
     from checkpoints.gitprocess import Git
     from checkpoints.joined import Joined
     from checkpoints.presence import Presence
+    from checkpoints.rollback import AfterStep
     from checkpoints.roots import Home
     from checkpoints.upkeep import Upkeep
     from checkpoints.workspace import Recorded, Workspace
@@ -166,10 +167,10 @@ class WorkspaceCheckpointer:
         request = Request(
             target=target, paths=tuple(paths), choices=dict(choices or {}), default=default, asked_by=session
         )
-        return await self._call(lambda core: core.run(request))
+        return await self._call(lambda core: self._going_back(lambda told: core.run(request, told)))
 
     async def redo(self, session: str = "") -> RollbackResult:
-        return await self._call(lambda core: core.redo(session))
+        return await self._call(lambda core: self._going_back(lambda told: core.redo(session, told)))
 
     async def close(self) -> None:
         """Wait for what runs, save the scan cache, pack the store if that is due, end the thread."""
@@ -208,6 +209,17 @@ class WorkspaceCheckpointer:
         """Run in the thread, after what runs there; a cancelled caller does not stop the work."""
         self.hurry()
         return await asyncio.shield(asyncio.wrap_future(self._submit(functools.partial(self._run, work))))
+
+    def _going_back(self, work: "Callable[[AfterStep], RollbackResult]") -> RollbackResult:
+        """Say in the health how far it is."""
+
+        def told(done: int, total: int) -> None:
+            self._health = replace(self._health, going_back=(done, total))
+
+        try:
+            return work(told)
+        finally:
+            self._health = replace(self._health, going_back=None)
 
     def _submit(self, work: "Callable[[], _T]") -> "Future[_T]":
         if self._upkeep is not None:

@@ -15,7 +15,7 @@ from checkpoints.catalog import Row
 from checkpoints.diff import changes, unified
 from checkpoints.journal import DamagedJournalError
 from checkpoints.paths import selected_paths
-from checkpoints.rollback import Request, Rollback
+from checkpoints.rollback import AfterStep, Request, Rollback
 from checkpoints.states import covered_pairs
 from checkpoints.types import (
     Author,
@@ -116,11 +116,12 @@ class Joined:
             )
         return plan
 
-    def run(self, request: Request) -> RollbackResult:
+    def run(self, request: Request, after_step: AfterStep = lambda *_: None) -> RollbackResult:
         """Go back: the workspace first, then the folders beside it."""
         target = self.main.resolve(request.target)
         mine = self._of(self.main, request.paths)
-        result = Rollback(self.main).run(replace(request, paths=tuple(mine or ()), nothing=mine is None))
+        asked = replace(request, paths=tuple(mine or ()), nothing=mine is None)
+        result = Rollback(self.main, after_step).run(asked)
         for one in self._wanted(request.paths):
             row = counterpart(one, target)
             if row is None:
@@ -134,17 +135,17 @@ class Joined:
                 choices=choices,
                 joint=result.undo,
             )
-            result = _with(result, one, Rollback(one).run(asked))
+            result = _with(result, one, Rollback(one, after_step).run(asked))
         return result
 
-    def redo(self, session: str = "") -> RollbackResult:
+    def redo(self, session: str = "", after_step: AfterStep = lambda *_: None) -> RollbackResult:
         """Take the newest rollback back."""
         done = Rollback(self.main).to_redo(session)
-        result = Rollback(self.main).redo(session)
+        result = Rollback(self.main, after_step).redo(session)
         for one in self.beside:
             other = Rollback(one).to_redo(self.main.session)
             if done is not None and other is not None and other.cause.joint == done.undo:
-                result = _with(result, one, Rollback(one).redo(self.main.session))
+                result = _with(result, one, Rollback(one, after_step).redo(self.main.session))
         return result
 
     def set_aside_damaged(self) -> list[str]:
@@ -209,7 +210,7 @@ def _compared(
         return (), ""
     pairs = covered_pairs(core.trees, before, after)
     found = changes(core.trees, before, after, pairs, lambda _: Author.AGENT)
-    return found, unified(core.trees, before, after, pairs, selected_paths(core.root, paths))
+    return found, unified(core.trees.store, before, after, pairs, found, selected_paths(core.root, paths))
 
 
 def _with(result: RollbackResult, one: Workspace, more: RollbackResult) -> RollbackResult:

@@ -5,6 +5,7 @@ the target is a conflict and stays unless chosen; a file that somebody else made
 """
 
 import os
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -181,17 +182,18 @@ def _gaps(evidence: Evidence, paths: Sequence[bytes]) -> Iterable[Uncovered]:
     for path in sorted(before.keys() | after.keys()):
         if is_selected(path, paths):
             replaces = evidence.trees.find(evidence.target, path) is not None
-            words = _gap_words(before.get(path), after.get(path), replaces=replaces)
-            yield Uncovered(path=shown(path), reason=words)
+            was, now = before.get(path), after.get(path)
+            gap = now or was
+            assert gap is not None
+            yield Uncovered(path=shown(path), reason=gap.reason, since=_since(was, now, replaces=replaces))
 
 
-def _gap_words(was: Gap | None, now: Gap | None, *, replaces: bool) -> str:
+def _since(was: Gap | None, now: Gap | None, *, replaces: bool) -> str:
     if was is None:
-        assert now is not None
-        return f"{now.reason}; {'in place of what was there then' if replaces else 'not there then'}"
+        return "in place of what was there then" if replaces else "not there then"
     if now is None:
-        return f"{was.reason}; gone, cannot be brought back"
-    return now.reason if was == now else f"{now.reason}; changed since"
+        return "gone, cannot be brought back"
+    return f"changed {time.strftime('%H:%M', time.localtime(now.mtime_ns / 1e9))}" if was.differs(now) else ""
 
 
 def _is_folder(entry: Entry | None) -> bool:

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from checkpoints.clones import NoSharingError
-from checkpoints.coverage import special_kind, too_large
+from checkpoints.coverage import special_kind
+from checkpoints.sizes import size_text
 
 _PROBE_BYTES = 4096
 _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -77,14 +78,14 @@ def read_file(path: bytes, keep: Callable[[bytes], bytes], limit: int) -> File |
         if not stat.S_ISREG(status.st_mode):
             raise ChangedKindError(special_kind(status.st_mode))
         if status.st_size > limit:
-            raise ChangedKindError(too_large(status.st_size, limit))
+            raise ChangedKindError(size_text(status.st_size))
         content = _read(descriptor, status.st_size, limit)
     except OSError as error:
         raise UnreadableError(unreadable(error)) from error
     finally:
         os.close(descriptor)
     if len(content) > limit:
-        raise ChangedKindError(too_large(len(content), limit))
+        raise ChangedKindError(size_text(len(content)))
     return File(
         status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, keep(content)
     )

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import count
 
 from agent_tui.frozen import frozen
 from checkpoints.attribution import history
@@ -49,10 +50,14 @@ class Request:
     nothing: bool = False  # checkpoints only: all that was chosen lies elsewhere
 
 
-class Rollback:
-    """Rollbacks of one workspace; `after_step` is called after each durable step with its number."""
+AfterStep = Callable[[int, int], None]
 
-    def __init__(self, workspace: Workspace, after_step: Callable[[int], None] = lambda _: None) -> None:
+
+class Rollback:
+    """Rollbacks of one workspace; `after_step` is called after the journal is there and after each durable
+    step, with how many are done and how many there are."""
+
+    def __init__(self, workspace: Workspace, after_step: AfterStep = lambda *_: None) -> None:
         self._workspace = workspace
         self._after_step = after_step
 
@@ -252,7 +257,7 @@ class Rollback:
                 raise CheckpointError(
                     f"the rollback was not begun: {error.strerror}: `{workspace.journal.path}`"
                 ) from error
-            self._after_step(-1)
+            self._after_step(0, len(steps))
             failures = self._restore(steps, read)
         return self._finish(row, before, steps, failures, plan, merged, request)
 
@@ -277,9 +282,15 @@ class Rollback:
         return lambda oid: held[oid] if oid in held else workspace.store.read(oid)
 
     def _restore(self, steps: list[Step], read: Callable[[bytes], bytes]) -> dict[str, str]:
-        store, places = self._workspace.store, self._places()
+        store, places, done = self._workspace.store, self._places(), count(1)
+
+        def mark(index: int) -> None:
+            with suppress(OSError):  # the marks only tell how far it came; the disk tells of each step
+                self._workspace.journal.mark(index)
+            self._after_step(next(done), len(steps))
+
         try:
-            restore = Restore(places=places, read=read, put_copy=store.clones.put, done=self._mark)
+            restore = Restore(places=places, read=read, put_copy=store.clones.put, done=mark)
             restore.run(steps)
             restore.set_folder_bits(steps)
             return restore.failures
@@ -288,11 +299,6 @@ class Rollback:
 
     def _places(self) -> Places:
         return Places(self._workspace.root, self._workspace.store.clones.is_same)
-
-    def _mark(self, index: int) -> None:
-        with suppress(OSError):  # the marks only tell how far it came; each step can be told from the disk
-            self._workspace.journal.mark(index)
-        self._after_step(index)
 
     def _finish(
         self,
@@ -327,7 +333,7 @@ class Rollback:
         }
         changed = changes(workspace.trees, workspace.state(before), state, pairs, lambda _: Author.ROLLBACK)
         workspace.journal.end()
-        self._after_step(len(steps))
+        self._after_step(len(steps), len(steps))
         kept = list(plan.kept) if plan else []
         if plan and request:
             kept += [shown(path) for path in chosen(plan, request.choices, request.default, "keep")]

@@ -47,7 +47,8 @@ class Uncovered:
     """A path that a checkpoint does not hold, and why."""
 
     path: str
-    reason: str  # "14 MB, larger than 10 MiB", "unreadable", "socket" …
+    reason: str  # "14 MB" of one that is too large, "unreadable", "socket" …
+    since: str = ""  # what became of it since a checkpoint: "changed 13:55", "not there then" …
 
 
 @frozen
@@ -92,6 +93,7 @@ class Health:
     detail: str = ""
     done_files: int = 0
     total_files: int = 0
+    going_back: tuple[int, int] | None = None  # while a rollback writes: files that are done, and all
 
 
 @frozen

@@ -1,6 +1,7 @@
 """Prints docs/reference.md from the parsers themselves; a test compares the two."""
 
 import os
+import re
 from collections.abc import Iterator
 
 os.environ["COLUMNS"] = "100"  # argparse wraps to the terminal
@@ -129,7 +130,8 @@ def main() -> None:
         "\n| Reason | Exit code | Sentence | When |\n|---|---|---|---|"
     )
     for reason, facts in END_FACTS.items():
-        print(f"| `{reason}` | {facts.exit_code} | {facts.sentence} | {WHEN[reason]} |")
+        told = re.sub(r"{(\w+)}", lambda name: name[1].upper(), facts.sentence)
+        print(f"| `{reason}` | {facts.exit_code} | {told} | {WHEN[reason]} |")
     grants = [grant for grant in Grant if grant not in (Grant.NONE, Grant.NO_SANDBOX)]
     print(RULES.replace("KINDS", ", ".join(KINDS)).replace("GRANTS", ", ".join(grants)).rstrip())
 

@@ -29,6 +29,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.engine",
         "agent_tui.models.base",
         "agent_tui.errors",
+        "agent_tui.figures",
         "agent_tui.granted",
         "agent_tui.safe_text",
         "agent_tui.short_path",
@@ -48,6 +49,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
                 "agent_tui.engine.events",
                 "agent_tui.engine.commands",
                 "agent_tui.engine.types",
+                "agent_tui.figures",
                 "agent_tui.safe_text",
                 "agent_tui.short_path",
                 "agent_tui.told",
@@ -67,6 +69,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
                 "context.codec",
                 "tools.types",
                 "checkpoints.types",
+                "checkpoints.sizes",
                 "sandbox.policy",
             )
         ),
@@ -74,6 +77,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "agent_tui.plain": ("agent_tui.plain", *_front),
     "agent_tui.headless": ("agent_tui.headless", *_front),
     "agent_tui.safe_text": (),  # shared by all that show what others wrote, to a person or a model
+    "agent_tui.figures": (),  # spans and amounts, in what the engine says and in what is shown
     "agent_tui.told": (),
     "agent_tui.mention": (),
     "agent_tui.attachment": (

@@ -222,9 +222,9 @@ def _may_prune(days: float | None) -> bool:
 
 
 def _prune(workspace: Path, state_dir: Path, days: float | None, *, as_json: bool) -> None:
-    from checkpoints.coverage import size_text
     from checkpoints.offline import pruned
     from checkpoints.retention import Keep
+    from checkpoints.sizes import size_text
     from checkpoints.types import NotThereError
 
     if days is not None and days < 0:

@@ -65,6 +65,7 @@ class Trust:
 
     state: TrustState
     changed: tuple[str, ...] = ()
+    refused: bool = False  # by the last answer, which holds until a person is asked again
 
     @property
     def must_ask(self) -> bool:
@@ -124,16 +125,17 @@ class TrustStore:
 
     def look(self, survey: Survey) -> Trust:
         """What is known about exactly these files."""
-        if not survey.files:
-            return Trust(state=TrustState.NOTHING)
         answer = self._answer()
-        known = answer.get("files", {})
+        known, refused = answer.get("files", {}), answer.get("trusted") is False
+        if not survey.files:
+            return Trust(state=TrustState.NOTHING, refused=refused)
         if not known:
-            return Trust(state=TrustState.UNKNOWN)
+            return Trust(state=TrustState.UNKNOWN, refused=refused)
         changed = [file.shown for file in survey.files if known.get(str(file.path)) != (file.sha256 or None)]
         if changed:
-            return Trust(state=TrustState.CHANGED, changed=tuple(changed))
-        return Trust(state=TrustState.TRUSTED if answer.get("trusted") is True else TrustState.REFUSED)
+            return Trust(state=TrustState.CHANGED, changed=tuple(changed), refused=refused)
+        is_trusted = answer.get("trusted") is True
+        return Trust(state=TrustState.TRUSTED if is_trusted else TrustState.REFUSED, refused=refused)
 
     def trust(self, survey: Survey) -> None:
         """Use the files as they are. Raises AgentError when the answer cannot be kept."""

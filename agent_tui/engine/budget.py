@@ -79,10 +79,16 @@ class Budget:
             return EndReason.COST_UNKNOWN
         return EndReason.BUDGET_COST if spent.cost_usd + price > limits.max_cost_usd else None
 
+    @property
+    def most_requests(self) -> int | None:
+        """Requests that a run may send, retries included; None: no limit."""
+        turns = self.limits.max_turns
+        return None if turns is None else MAX_REQUESTS_PER_TURN * turns
+
     def requests_left(self) -> int | None:
         """Requests that this run may still send, retries included; None: no limit."""
-        turns = self.limits.max_turns
-        return None if turns is None else max(0, MAX_REQUESTS_PER_TURN * turns - self.requests)
+        most = self.most_requests
+        return None if most is None else max(0, most - self.requests)
 
     def calls_left(self) -> int | None:
         """Tool calls that may still be reserved; None: no limit."""

@@ -1,12 +1,15 @@
 """Adds up the changed files of several calls to one list, and tells the model of those of one call."""
 
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from agent_tui.safe_text import visible
 from checkpoints.types import ChangeKind, FileChange
 
 MAX_TOLD = 12  # paths in the result of a call
 _MAX_NAME = 200  # characters of one
+_STEP = re.compile(r"(binary,|link|mode) (.+?)(?: → (.+?))?(?=, mode |$)")
 
 
 def with_changes(text: str, changes: Sequence[FileChange], external: Sequence[FileChange]) -> str:
@@ -34,39 +37,88 @@ def shown(path: str) -> str:
 
 
 def merge_changes(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
-    """One change a path; a path made and deleted again is left out.
+    """One change a path; a renamed file is followed, and what is as it was before is left out.
 
     In the order of first change, what has lines before what has none: a list that is cut ends with byte
     code and pictures, not with the source.
     """
     merged: dict[str, FileChange] = {}
     for change in changes:
-        old = merged.get(change.path)
-        if old is None:
-            merged[change.path] = change
-        elif old.kind == "A" and change.kind == "D":
-            del merged[change.path]
-        else:
-            merged[change.path] = _join(old, change)
+        _add(merged, change)
     return tuple(sorted(merged.values(), key=lambda change: change.added is None))
 
 
-def _join(old: FileChange, new: FileChange) -> FileChange:
-    kind: ChangeKind
-    if old.kind == "D" and new.kind != "D":
-        kind = new.kind if new.kind == "R" else "M"
+def _add(merged: dict[str, FileChange], change: FileChange) -> None:
+    if change.kind == "R" and change.old_path in merged:
+        change = _join(merged.pop(change.old_path), change)
+    old = merged.get(change.path)
+    if old is not None and old.old_path and change.kind == "D":  # what is gone is the file of the old name
+        del merged[change.path]
+        again = merged.pop(old.old_path, None)
+        change = replace(change, path=old.old_path) if again is None else replace(again, kind="M")
+        old = None
+    joined = change if old is None else _join(old, change)
+    if (old is not None and old.kind == "A" and change.kind == "D") or _is_as_before(joined):
+        merged.pop(change.path, None)
     else:
-        kind = old.kind if old.kind in ("A", "R") else new.kind
+        merged[change.path] = joined
+
+
+def _is_as_before(change: FileChange) -> bool:
+    """Whether it was renamed and got its name back, or its mode."""
+    if change.kind == "X":
+        return any(first == last for first, last in _steps(change.detail).values())
+    return change.kind == "M" and change.added == change.removed == 0 and not change.detail
+
+
+def _join(old: FileChange, new: FileChange) -> FileChange:
+    """Two changes of one file, the second of which may have renamed it."""
+    kind = _kind(old.kind, new.kind)
+    old_path = (old.old_path or new.old_path) if kind == "R" else None
+    if old_path == new.path:
+        kind, old_path = "M", None
+    told = [each for each in (old, new) if each.kind != "X"]  # a mode has no lines
     return FileChange(
         path=new.path,
         kind=kind,
-        added=_sum(old.added, new.added),
-        removed=_sum(old.removed, new.removed),
-        old_path=old.old_path or new.old_path,
-        detail=new.detail or old.detail,
+        added=_sum([each.added for each in told]),
+        removed=_sum([each.removed for each in told]),
+        old_path=old_path,
+        detail=_detail(kind, old.detail, new.detail),
         author=new.author,
     )
 
 
-def _sum(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
+def _kind(old: ChangeKind, new: ChangeKind) -> ChangeKind:
+    if new == "D":
+        return "D"
+    if old == "D":
+        return "R" if new == "R" else "M"
+    if old in ("A", "R"):
+        return old
+    return "R" if new == "R" else "X" if old == new == "X" else "M"
+
+
+def _detail(kind: ChangeKind, old: str, new: str) -> str:
+    """`binary, 14 KB → 15 KB` and `binary, 15 KB → 2 KB` are `binary, 14 KB → 2 KB`."""
+    before, after = _steps(old), _steps(new)
+    if (old and not before) or (new and not after):
+        return new or old
+    parts = []
+    for word in dict.fromkeys((*before, *after)):
+        first, last = (after | before)[word][0], (before | after)[word][1]
+        if kind not in ("A", "D"):
+            parts.append(f"{word} {first} → {last}")
+        elif word != "mode":
+            parts.append(f"{word} {last if kind == 'A' else first}")
+    return ", ".join(parts)
+
+
+def _steps(detail: str) -> dict[str, tuple[str, str]]:
+    """What `binary,`, `link` and `mode` were and became."""
+    return {found[1]: (found[2], found[3] or found[2]) for found in _STEP.finditer(detail)}
+
+
+def _sum(lines: Sequence[int | None]) -> int | None:
+    known = [each for each in lines if each is not None]
+    return sum(known) if lines and len(known) == len(lines) else None

@@ -34,6 +34,7 @@ class EditPending:
     input_id: str
     text: str | None
     kind: InputKind | None = None
+    before: str | None = None  # id of the one it is to go before; empty: behind all of them
 
 
 @frozen

@@ -10,13 +10,13 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agent_tui.engine import room
 from agent_tui.engine.beside import ask_beside
 from agent_tui.engine.events import (
     CompactionEnded,
     CompactionStarted,
     NoticeRaised,
     SettingChanged,
-    StatusChanged,
 )
 from agent_tui.engine.fold import step_number
 from agent_tui.engine.framing import window_of, window_setting
@@ -53,7 +53,7 @@ class Compactor:
     async def fit(self) -> str:
         """Before a request: make the view fit; why it cannot, or ''."""
         window, tokens = window_of(self._scope), self._tokens()
-        self._session.show(StatusChanged(context_used=tokens, context_window=window.size))
+        self._session.show(room.of_window(window, tokens))
         await self._warn(window)
         wanted = tokens >= window.soft and self._guard.may_run(tokens, window.input)
         if (wanted or tokens > window.input) and self._epochs < MAX_EPOCHS_A_REQUEST:
@@ -170,8 +170,7 @@ class Compactor:
         return self._scope.meter.tokens(self._view())
 
     def _show_size(self) -> None:
-        used = self._tokens()
-        self._session.show(StatusChanged(context_used=used, context_window=window_of(self._scope).size))
+        self._session.show(room.of_window(window_of(self._scope), self._tokens()))
 
     async def _run(
         self,

@@ -7,6 +7,7 @@ import json
 
 from agent_tui.engine.events import NoticeRaised
 from agent_tui.engine.own_calls import run_to_end
+from agent_tui.engine.report import check_name
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Part
 from agent_tui.engine.types import EndReason
@@ -25,11 +26,13 @@ class Contract:
         self._scope = scope
         self._session = scope.session
         self._wave = wave
+        self.finding = ""  # what was not met, in a few words
 
     async def check(self, answer: str) -> EndReason | None:
         """COMPLETED, or CONTRACT_UNMET; None when the model was told what is missing."""
         config = self._scope.config
         problem = fit_problem(answer, config.output_schema) if config.output_schema else ""
+        self.finding = "the answer does not fit `--output-schema`" if problem else ""
         if not problem and config.verify:
             problem = await self._verify(config.verify)
         if not problem:
@@ -39,6 +42,7 @@ class Contract:
             NoticeRaised(text=problem.splitlines()[0], level="warning", to_model=True, key=self._key(tries))
         ]
         if tries > MAX_REPAIRS:
+            self.finding += f" after {tries} tries"
             await self._session.commit(*parts)
             return EndReason.CONTRACT_UNMET
         await self._session.commit(NoticeItem(id=self._session.item_id("n"), text=problem), *parts)
@@ -61,6 +65,7 @@ class Contract:
             outcome.text if len(outcome.text) <= MAX_OUTPUT_CHARS else f"…{outcome.text[-MAX_OUTPUT_CHARS:]}"
         )
         how = outcome.status if outcome.exit_code is None else f"exit {outcome.exit_code}"
+        self.finding = f"{check_name(command)} fails ({how.replace('_', ' ')})"
         return f"`{command}` does not pass ({how}): the task is not done. Repair it, then finish.\n{text}"
 
 

@@ -4,9 +4,9 @@ from agent_tui.engine.batch import answer_all
 from agent_tui.engine.events import TaskChanged, TurnEnded
 from agent_tui.engine.inbox import steers
 from agent_tui.engine.prepare import Prepared, ended
-from agent_tui.engine.rejection import Rejection
 from agent_tui.engine.report import check_of_turn, last_check, names, summary
 from agent_tui.engine.scope import Scope
+from agent_tui.engine.sentence import Facts, Trouble, facts_of, sentence
 from agent_tui.engine.session import Part
 from agent_tui.engine.snapshots import Snapshots
 from agent_tui.engine.states import StateError, task_after
@@ -23,11 +23,12 @@ async def end_run(
     *,
     text: str,
     error: str,
-    rejection: Rejection | None = None,
+    finding: str = "",
+    trouble: Trouble | None = None,
 ) -> EndReason | None:
     """Store the end; the reason that was stored, or None when a message came first and the turn
-    goes on: "no more input" and "ended" are one transaction. `rejection`: what a provider refused, where
-    that is the reason."""
+    goes on: "no more input" and "ended" are one transaction. `finding`: what is not met, or repeats itself;
+    `trouble`: how the last request failed."""
     session = scope.session
     completed = reason is EndReason.COMPLETED
     try:
@@ -35,16 +36,16 @@ async def end_run(
             await _close_calls(scope, reason)
             await snapshots.end()
         reason = _verified(scope, reason)
-        parts = _last_parts(scope, reason, text, error, rejection)
+        parts = _last_parts(scope, reason, text, error, facts_of(scope, finding, trouble))
         done = await session.commit(*parts, when=lambda: not (completed and steers(session)))
     except RecordsError as failure:
         reason = EndReason.STATE_UNWRITABLE
-        await session.settle(*_last_parts(scope, reason, text, error or str(failure)))
+        await session.settle(*_last_parts(scope, reason, text, error or str(failure), facts_of(scope)))
         return reason
     except StateError as failure:
         # Our own bug; the run ends all the same, or a front end would wait for ever.
         reason = EndReason.INTERNAL_ERROR
-        *_, end = _last_parts(scope, reason, text, error or str(failure))
+        *_, end = _last_parts(scope, reason, text, error or str(failure), facts_of(scope))
         await session.settle(end)
         return reason
     return reason if done else None
@@ -77,15 +78,12 @@ async def _close_calls(scope: Scope, reason: EndReason) -> None:
         await answer_all(scope)
 
 
-def _last_parts(
-    scope: Scope, reason: EndReason, text: str, error: str, rejection: Rejection | None = None
-) -> list[Part]:
+def _last_parts(scope: Scope, reason: EndReason, text: str, error: str, facts: Facts) -> list[Part]:
     fold = scope.session.fold
     run = fold.run
     assert run is not None
-    facts = END_FACTS[reason]
-    rejected = rejection if reason is EndReason.MODEL_REJECTED else None
-    sentence = rejected.sentence if rejected else facts.sentence
+    told = sentence(reason, facts)
+    rejected = facts.trouble.rejection if reason is EndReason.MODEL_REJECTED else None
     parts: list[Part] = []
     if reason in (EndReason.INTERRUPTED, EndReason.CANCELLED) and scope.stop.now.is_set():
         changed = f" Files changed in this turn: {names(run.changes)}" if run.changes else ""
@@ -100,8 +98,8 @@ def _last_parts(
         TurnEnded(
             run_id=run.id,
             reason=reason,
-            sentence=sentence,
-            exit_code=facts.exit_code,
+            sentence=told,
+            exit_code=END_FACTS[reason].exit_code,
             usage=run.usage,
             cost_usd=run.cost_usd,
             steps=run.steps,
@@ -111,7 +109,7 @@ def _last_parts(
             error=error,
             last_check=check.command if check else "",
             check_result=check.result if check else "",
-            report=summary(fold, sentence),
+            report=summary(fold, told),
             rejected=rejected.what if rejected else "",
         ),
     ]

@@ -118,6 +118,8 @@ class StatusChanged:
     approval: str | None = None
     context_used: int | None = None  # tokens
     context_window: int | None = None
+    context_soft: int | None = None  # above it a compaction runs
+    context_hard: int | None = None  # above it nothing can be sent
     cost_usd: float | None = None  # None: unchanged or unknown
     branch: str | None = None
     changed_files: int | None = None  # of the workspace, when the session began: other than git has them
@@ -160,11 +162,12 @@ class InputAccepted:
 
 @frozen
 class InputEdited:
-    """A pending message has new text."""
+    """A pending message has new text, another kind or another place."""
 
     input_id: str
     text: str
     kind: InputKind
+    before: str | None = None  # id of the one it now goes before; empty: behind all; None: it stays
 
 
 @frozen

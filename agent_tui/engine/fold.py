@@ -45,8 +45,8 @@ from agent_tui.engine.events import (
     TurnStarted,
 )
 from agent_tui.engine.progress import Progress
-from agent_tui.engine.states import NOT_RUN, RunState, States
-from agent_tui.engine.types import OF_GATE, Decision, EndReason, TaskStatus
+from agent_tui.engine.states import CUT, NOT_RUN, RunState, States
+from agent_tui.engine.types import OF_GATE, Decision, EndReason, TaskStatus, moved
 from checkpoints.types import Checkpoint, FileChange, Phase
 from context.guard import Guard
 from context.items import CompactionItem, Item, NoticeItem, ResultItem, RollbackItem, Usage
@@ -95,6 +95,7 @@ class Run:
     changes: tuple[FileChange, ...] = ()
     active_s: float = 0.0  # without waiting for a person
     end_reason: EndReason | None = None
+    is_cut: bool = False  # a call in it was stopped midway, or its result lost
 
     def add_response(self, body: ResponseEnded) -> None:
         """Count one response."""
@@ -346,6 +347,8 @@ class Fold:
         elif body.outcome.status not in NOT_RUN:
             self.unavailable = 0
         self.guard = self.guard.after_call(body.call_id, self.facts[body.call_id].key)
+        if self.run is not None:
+            self.run.is_cut |= body.outcome.status in CUT
         if self.run is not None and body.changes:
             self.is_planned = True
             self.run.changes = merge_changes((*self.run.changes, *body.changes))
@@ -402,6 +405,7 @@ class Fold:
             case InputEdited() if body.input_id in self.inbox:
                 old = self.inbox[body.input_id]
                 self.inbox[body.input_id] = replace(old, text=body.text, kind=body.kind)
+                self.inbox = moved(self.inbox, body.input_id, body.before)
             case InputDelivered() | InputReturned():
                 self.inbox.pop(body.input_id, None)
                 self.fresh_input = self.fresh_input or isinstance(body, InputDelivered)

@@ -5,7 +5,7 @@ from agent_tui.engine.framing import budget_of
 from agent_tui.engine.report import summary
 from agent_tui.engine.response import Responder
 from agent_tui.engine.scope import Scope
-from agent_tui.engine.types import END_FACTS, EndReason
+from agent_tui.engine.types import EndReason
 from context.items import NoticeItem
 
 MAX_OUTPUT_TOKENS = 1_000
@@ -21,10 +21,10 @@ ENDS_WITH_GRACE = frozenset(
 )
 
 
-async def last_words(scope: Scope, responder: Responder, reason: EndReason) -> str:
-    """Ask once, without tools; the model's text, or an account made from the records."""
+async def last_words(scope: Scope, responder: Responder, reason: EndReason, sentence: str) -> str:
+    """Ask once, without tools, after an end that `sentence` tells; the model's text, or an account made from
+    the records."""
     session = scope.session
-    sentence = END_FACTS[reason].sentence
     text = (
         f"The run ends here: {sentence}. No further call is possible. In a few lines say what was done, "
         "what is not verified, and what the next step would be"

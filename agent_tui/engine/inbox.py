@@ -5,7 +5,7 @@ A message leaves the inbox in the transaction that appends it to the log, or is 
 
 from collections.abc import Sequence
 
-from agent_tui.engine.commands import Submit
+from agent_tui.engine.commands import EditPending, Submit
 from agent_tui.engine.drift import settings_notice
 from agent_tui.engine.events import (
     Body,
@@ -21,6 +21,7 @@ from context.items import Image, Origin, UserItem
 
 MAX_MESSAGES = 100
 MAX_BYTES = 1_000_000
+NOT_PENDING = "this message is not pending any more"
 
 _ORIGINS = {
     InputKind.PROMPT: Origin.PROMPT,
@@ -54,16 +55,21 @@ async def accept(session: Session, message: Submit, kind: InputKind, cause: str,
     await session.commit(accepted, cause=cause)
 
 
-async def edit(session: Session, input_id: str, text: str | None, kind: InputKind | None, cause: str) -> str:
-    """Change or take back a pending message; returns a refusal or ''."""
+async def edit(session: Session, change: EditPending, cause: str) -> str:
+    """Change, move or take back a pending message; returns a refusal or ''."""
+    input_id, before = change.input_id, change.before
     old = session.fold.inbox.get(input_id)
     if old is None:
-        return "this message is not pending any more"
+        return NOT_PENDING
     body: Body = InputReturned(input_id=input_id, text=old.text, reason="taken back")
-    if text is not None:
-        body = InputEdited(input_id=input_id, text=text, kind=kind or old.kind)
-    done = await session.commit(body, cause=cause, when=lambda: input_id in session.fold.inbox)
-    return "" if done else "this message is not pending any more"
+    if change.text is not None:
+        body = InputEdited(input_id=input_id, text=change.text, kind=change.kind or old.kind, before=before)
+
+    def is_pending() -> bool:
+        inbox = session.fold.inbox
+        return input_id in inbox and (not before or before in inbox)
+
+    return "" if await session.commit(body, cause=cause, when=is_pending) else NOT_PENDING
 
 
 def steers(session: Session) -> list[InputAccepted]:

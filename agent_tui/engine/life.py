@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent_tui.engine import inbox
+from agent_tui.engine import inbox, room
 from agent_tui.engine.drift import drift_parts
-from agent_tui.engine.events import NoticeRaised, SessionClosed, SessionStarted, StatusChanged
+from agent_tui.engine.events import NoticeRaised, SessionClosed, SessionStarted
 from agent_tui.engine.framing import view_of, window_of
 from agent_tui.engine.limits import named_limits
 from agent_tui.engine.lookout import Lookout
@@ -80,14 +80,14 @@ def _restore_settings(work: Work) -> list[str]:
 
 def _show_status(work: Work, sandbox: SandboxStatus) -> None:
     scope, fold, ports = work.scope(), work.session.fold, work.ports
+    used = scope.meter.tokens(view_of(scope)) if fold.log else None
     work.session.show(
-        StatusChanged(
+        replace(
+            room.of_window(window_of(scope), used),
             sandbox=sandbox_in_force(ports, sandbox),
             undo=ports.checkpointer.health(),
             model=ports.model.info.name,
             approval=str(ports.gate.approval()),
-            context_used=scope.meter.tokens(view_of(scope)) if fold.log else None,
-            context_window=window_of(scope).size,
             cost_usd=fold.spent.cost_usd if fold.log else None,
             branch=ports.branch(),
             activity="",

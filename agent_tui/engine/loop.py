@@ -31,11 +31,12 @@ from agent_tui.engine.guidance import guide
 from agent_tui.engine.inbox import deliver, delivery, next_turn
 from agent_tui.engine.planning import plan_notice
 from agent_tui.engine.prepare import Prepared, ended, prepare
-from agent_tui.engine.progress import LAST_STRIKE
+from agent_tui.engine.progress import LAST_STRIKE, in_short
 from agent_tui.engine.raising import may_go_on
 from agent_tui.engine.response import Responder, Response
 from agent_tui.engine.resume import Recovery
 from agent_tui.engine.scope import Scope
+from agent_tui.engine.sentence import facts_of, sentence
 from agent_tui.engine.session import Part
 from agent_tui.engine.snapshots import Snapshots
 from agent_tui.engine.stop import StoppedError
@@ -61,6 +62,7 @@ class Turn:
         self._told: list[str] = []  # limits that the model has yet to be told of
         self._empty = 0  # responses in a row without content
         self._error = ""
+        self._finding = ""  # what is not met, or repeats itself
         self._text = ""
         self._no_start: EndReason | None = None  # the run could not even be stored
 
@@ -76,7 +78,8 @@ class Turn:
                 reason,
                 text=self._text,
                 error=self._error,
-                rejection=self._responder.rejection,
+                finding=self._finding,
+                trouble=self._responder.trouble,
             )
             if stored is not None:
                 return stored
@@ -125,7 +128,8 @@ class Turn:
     async def _last_words(self, reason: EndReason) -> None:
         """The grace call, where a limit ended the run."""
         if reason in ENDS_WITH_GRACE:
-            self._text = await last_words(self._scope, self._responder, reason)
+            told = sentence(reason, facts_of(self._scope, self._finding))
+            self._text = await last_words(self._scope, self._responder, reason, told)
 
     async def _begin(self) -> bool:
         """Open task and run, and deliver what starts them, in one transaction; False when that has
@@ -240,13 +244,15 @@ class Turn:
                 return EndReason.MODEL_REJECTED
             case _:
                 pass
-        return await self._contract.check(self._text)
+        reason = await self._contract.check(self._text)
+        self._finding = self._contract.finding
+        return reason
 
     async def _ask_for_content(self) -> EndReason | None:
         """A response with neither text nor call: one more try, then the end."""
         self._empty += 1
         if self._empty >= MAX_EMPTY:
-            self._error = f"the model gave {MAX_EMPTY} responses with neither text nor call"
+            self._finding = f"{MAX_EMPTY} responses with neither text nor call"
             return EndReason.LOOP_DETECTED
         text = "Your last response had neither text nor a call. Answer, or call a tool"
         await self._session.commit(NoticeItem(id=self._session.item_id("n"), text=text))
@@ -265,7 +271,7 @@ class Turn:
             return None
         if await self._deliver():
             return None
-        self._error = judged.finding
+        self._finding = in_short(judged.finding)
         if not self._scope.config.interactive:
             return EndReason.LOOP_DETECTED
         return await self._ask_to_go_on(judged)
@@ -286,7 +292,6 @@ class Turn:
             self._scope.stop.check()
         if answer == STOP:
             return EndReason.LOOP_DETECTED
-        self._error = ""
         fresh = ProgressJudged(step_id=judged.step_id, progressed=True, traces=(), idle_steps=0, strikes=0)
         parts: list[Part] = [fresh]
         if answer is not None and answer != GO_ON:

@@ -4,7 +4,8 @@ The planner answers until the task has a plan or a change; then the chosen model
 model costs the cache once a task, and no reasoning of the one is sent to the other.
 """
 
-from agent_tui.engine.events import NoticeRaised, StatusChanged
+from agent_tui.engine import room
+from agent_tui.engine.events import NoticeRaised
 from agent_tui.engine.scope import Scope
 from context.items import NoticeItem
 
@@ -39,4 +40,4 @@ async def hand_over(scope: Scope) -> None:
         notice = carry_out_notice(scope)
         told = NoticeRaised(text=f"`{planner}` has planned; `{relay.info.name}` carries it out")
         await scope.session.commit(notice, told)
-    scope.session.show(StatusChanged(model=relay.info.name, context_window=relay.info.context_window))
+    scope.session.show(room.of_model(relay.info))

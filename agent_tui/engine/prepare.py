@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 
 from agent_tui.engine.events import Body, CallChanged, CallEnded, CallProposed
 from agent_tui.engine.ports import GatedCall, Toolbox
@@ -26,6 +27,7 @@ class Prepared:
     arguments: Arguments
     assessment: Assessment | None  # None: answered already
     answer: Outcome | None = None
+    named: str = ""  # what its card names, where an answer took the place of the assessment
     edited: str = ""  # arguments of a person in place of the model's
     policy: Policy | None = None  # the sandbox of the session that it was assessed for
 
@@ -90,7 +92,7 @@ def refuse_cut(ready: Prepared, stop: StopReason) -> Prepared:
         text = "Not run: a content filter cut your response; go on another way"
     else:
         text = "Not run: your response was cut at the output limit; send it again in smaller parts"
-    return replace(ready, assessment=None, answer=Outcome(status=OutcomeStatus.INVALID, text=text))
+    return _answered(ready, Outcome(status=OutcomeStatus.INVALID, text=text))
 
 
 def refuse_repeated(ready: Prepared) -> Prepared:
@@ -99,7 +101,11 @@ def refuse_repeated(ready: Prepared) -> Prepared:
         "Blocked: this repeats an earlier call with the same result; change something, or do something else"
     )
     outcome = Outcome(status=OutcomeStatus.SKIPPED, text=text, data={"blocked": True, "why": "repeated"})
-    return replace(ready, assessment=None, answer=outcome)
+    return _answered(ready, outcome)
+
+
+def _answered(ready: Prepared, outcome: Outcome) -> Prepared:
+    return replace(ready, named=card_text(ready, ""), assessment=None, answer=outcome)
 
 
 def prepare_part(toolbox: Toolbox, policy: Policy, part: CallPart) -> Prepared:
@@ -111,10 +117,18 @@ def card_text(prepared: Prepared, arguments: str) -> str:
     """What a card names: the command, the files, or the arguments; cut to a bound."""
     assessment = prepared.assessment
     if assessment is None:
-        return arguments[:MAX_CARD_CHARS]
-    if assessment.action == "edit" and assessment.files:
-        return ", ".join(path.name for path in assessment.files)[:MAX_CARD_CHARS]
-    return assessment.shown[:MAX_CARD_CHARS]
+        return (prepared.named or arguments)[:MAX_CARD_CHARS]
+    if assessment.action != "edit" or not assessment.files:
+        return assessment.shown[:MAX_CARD_CHARS]
+    names = ", ".join(_inside(path, prepared.policy) for path in assessment.files)
+    counted = f"{len(assessment.files)} files: " if len(assessment.files) > 1 else ""
+    return f"{counted}{names}"[:MAX_CARD_CHARS]
+
+
+def _inside(path: Path, policy: Policy | None) -> str:
+    """Relative to the workspace, where it lies in it: one name in two directories is two files."""
+    is_inside = policy is not None and path.is_relative_to(policy.workspace)
+    return str(path.relative_to(policy.workspace) if policy is not None and is_inside else path)
 
 
 def proposals(step_id: str, parts: Sequence[CallPart], prepared: Sequence[Prepared]) -> list[Body]:

@@ -29,6 +29,7 @@ _VARYING = re.compile(
     r"|\bpid[ =:]*\d+"
     r"|/(?:var/)?tmp/[^\s'\":]+"  # temporary names
 )
+_SAME = re.compile(r"the same `\w+` call")
 _DIGITS = {ord(digit): None for digit in "0123456789"}
 
 
@@ -123,9 +124,9 @@ class Progress:
             strikes += 1
             blocked = blocked | units if strikes >= 2 else blocked
         if max_idle_steps is not None and idle >= max_idle_steps:
-            finding, strikes = f"{idle} steps without progress", LAST_STRIKE
+            finding, strikes = f"{idle} steps in a row brought nothing new", LAST_STRIKE
         elif max_idle_steps is not None and idle == max_idle_steps // 2 and not finding:
-            finding = f"{idle} steps without progress"
+            finding = f"{idle} steps in a row brought nothing new"
         return ProgressJudged(
             step_id=step_id,
             progressed=progressed,
@@ -149,9 +150,16 @@ def _detect(batches: Sequence[tuple[CallTrace, ...]], blocked: frozenset[str]) -
         return "", frozenset()
     stuck = [trace for trace in batches[-1] if trace.call in blocked]
     if stuck:
-        return f"a blocked `{stuck[0].tool}` call was made again", frozenset({stuck[0].call})
+        times = sum(trace.call == stuck[0].call for batch in batches for trace in batch)
+        text = f"the same `{stuck[0].tool}` call {times} times, though it was blocked"
+        return text, frozenset({stuck[0].call})
     since = _since_change(batches)
     return _same_call(since) or _same_failure(since) or _cycle(since) or ("", frozenset())
+
+
+def in_short(finding: str) -> str:
+    """What a detector found, as the end of a run says it: `the same call 5 times`."""
+    return _SAME.sub("the same call", finding).partition(",")[0]
 
 
 def _since_change(batches: Sequence[tuple[CallTrace, ...]]) -> list[tuple[CallTrace, ...]]:

@@ -22,7 +22,12 @@ class Check:
 
     command: str
     result: str
-    is_good: bool  # passed, after the last change
+    lacks: str = ""  # why it is no proof of what is there now; empty: it passed, after the last change
+
+    @property
+    def is_good(self) -> bool:
+        """Passed, after the last change."""
+        return not self.lacks
 
     def __str__(self) -> str:
         return f"`{self.command}` {self.result}"
@@ -41,10 +46,18 @@ def last_check(facts: "Iterable[CallFact]") -> Check | None:
         return None
     outcome = "passed" if check.passed else f"failed{exit_text(check.exit_code)}"
     when = "before the last change" if stale else "after the last change"
-    command = " ".join(check.target.split())
-    if len(command) > MAX_CHECK_CHARS:
-        command = f"{command[: MAX_CHECK_CHARS - 1]}…"
-    return Check(command=command, result=f"{outcome} {when}", is_good=check.passed and not stale)
+    command, lacks = check_name(check.target), ""
+    if stale:
+        lacks = f"{command} was not run after the last change"
+    elif not check.passed:
+        lacks = f"{command} fails{exit_text(check.exit_code)}"
+    return Check(command=command, result=f"{outcome} {when}", lacks=lacks)
+
+
+def check_name(command: str) -> str:
+    """A command line in one short line."""
+    line = " ".join(command.split())
+    return line if len(line) <= MAX_CHECK_CHARS else f"{line[: MAX_CHECK_CHARS - 1]}…"
 
 
 def check_of_turn(fold: Fold) -> Check | None:

@@ -42,6 +42,12 @@ class ModelCall:
         self._stop = scope.stop
         self._step_id = step_id
         self._time_left_s = time_left_s
+        self._began = self._session.clock.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Since it began, waits included."""
+        return self._session.clock.monotonic() - self._began
 
     async def send(
         self, request: ModelRequest, woken: asyncio.Event, *, most: int | None = None

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from agent_tui.engine import room
 from agent_tui.engine.batch import skipped
 from agent_tui.engine.compaction import Compactor
 from agent_tui.engine.events import Body, NoticeRaised, ResponseEnded, StatusChanged, StepStarted
@@ -12,9 +13,10 @@ from agent_tui.engine.framing import budget_of, request_of, view_of, window_of
 from agent_tui.engine.planning import carry_out_notice, hand_over
 from agent_tui.engine.prepare import Prepared, prepare_part, proposals, refuse_cut, refuse_repeated
 from agent_tui.engine.progress import call_fingerprint
-from agent_tui.engine.rejection import Rejection, rejection_of
+from agent_tui.engine.rejection import rejection_of
 from agent_tui.engine.request import ModelCall, Steered
 from agent_tui.engine.scope import Scope
+from agent_tui.engine.sentence import Trouble
 from agent_tui.engine.stop import StoppedError
 from agent_tui.engine.types import EndReason
 from agent_tui.frozen import frozen
@@ -58,7 +60,7 @@ class Responder:
         """`wake`: a message came, or a retry is wanted at once; `let_in` moves messages into the log, seen by
         a step of that number."""
         self.error = ""
-        self.rejection: Rejection | None = None  # what that failure was about
+        self.trouble: Trouble | None = None  # what that failure was
         self._let_in = let_in
         self._scope = scope
         self._session = scope.session
@@ -69,7 +71,7 @@ class Responder:
 
     async def ask(self) -> Response | EndReason:
         """One response, or why there is none. Raises StoppedError and RecordsError."""
-        self.rejection = None
+        self.trouble = None
         over = budget_of(self._scope, self._requests).over()
         if over is not None:
             return over
@@ -182,8 +184,7 @@ class Responder:
             info = scope.relay.info
             scope.meter.forget()
             told.append(f"`{failed}` failed: {error.message}; `{info.name}` answers for the rest of this run")
-            status = StatusChanged(model=info.name, context_window=info.context_window, activity="thinking")
-            self._session.show(status)
+            self._session.show(replace(room.of_model(info), activity="thinking"))
         notices = [carry_out_notice(scope)] if has_changed and was_planning else []
         if told:
             await self._session.commit(*notices, *(NoticeRaised(text=text, level="warning") for text in told))
@@ -193,7 +194,8 @@ class Responder:
         await self._keep_partial(call, step_id)
         self.error = error.message
         info = self._scope.relay.info
-        self.rejection = rejection_of(error, info, has_answered=self._has_answered(info))
+        rejection = rejection_of(error, info, has_answered=self._has_answered(info))
+        self.trouble = Trouble(tries=call.attempts, seconds=call.seconds, rejection=rejection)
         left = self._time_left()
         if left is not None and left <= 0:
             return EndReason.BUDGET_TIME

@@ -24,6 +24,7 @@ from agent_tui.engine.fold import Call
 from agent_tui.engine.lost import Written, evidence_of, kill_if_ours, reconcile
 from agent_tui.engine.prepare import prepare
 from agent_tui.engine.scope import Scope
+from agent_tui.engine.sentence import Facts, sentence
 from agent_tui.engine.session import Part, Session
 from agent_tui.engine.types import END_FACTS, Decision, EndReason, TaskStatus
 from checkpoints.types import CheckpointError, FileChange
@@ -63,7 +64,7 @@ def crash_parts(session: Session) -> list[Part]:
             TurnEnded(
                 run_id=fold.run.id,
                 reason=reason,
-                sentence=END_FACTS[reason].sentence,
+                sentence=sentence(reason, Facts(crashed_at=fold.newest_at)),
                 exit_code=END_FACTS[reason].exit_code,
                 usage=fold.run.usage,
                 cost_usd=fold.run.cost_usd,

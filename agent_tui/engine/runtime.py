@@ -106,8 +106,8 @@ class EngineRuntime:
         match command.body:
             case Submit():
                 return await self._submit(command.body, cause)
-            case EditPending() as body:
-                return await inbox.edit(self._session, body.input_id, body.text, body.kind, cause)
+            case EditPending():
+                return await inbox.edit(self._session, command.body, cause)
             case Decide():
                 return await self._decide(command.body, cause)
             case Answer():

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from agent_tui.engine import room
 from agent_tui.engine.drift import live_terminals
 from agent_tui.engine.events import NoticeRaised, SettingChanged, StatusChanged
 from agent_tui.engine.ports import Ports
@@ -41,9 +42,8 @@ async def change(session: Session, ports: Ports, key: str, value: str, cause: st
         ports.checkpointer.add(folder)
     match key:
         case "model":
-            info = ports.model.info
             await session.commit(*assumption_parts(session, ports))
-            session.show(StatusChanged(model=info.name, context_window=info.context_window), cause=cause)
+            session.show(room.of_model(ports.model.info), cause=cause)
         case "effort":
             session.show(StatusChanged(effort=value), cause=cause)
         case "approval":

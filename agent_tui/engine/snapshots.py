@@ -162,11 +162,14 @@ class Snapshots:
 
 
 def _summary(call: Prepared | None) -> str:
-    """The command, or the files of a patch, on one line."""
+    """The command, or the file of a patch or how many it has, on one line."""
     if call is None or call.assessment is None:
         return ""
-    verb = "patch " if call.assessment.action == "edit" else ""
-    return f"{verb}{' '.join(card_text(call, '').split())}"[:MAX_SUMMARY_CHARS]
+    named = " ".join(card_text(call, "").split())
+    if call.assessment.action == "edit":
+        several = len(call.assessment.files) > 1
+        named = f"patch {named.partition(': ')[0] if several else named}"
+    return named[:MAX_SUMMARY_CHARS]
 
 
 def _names_all_it_writes(call: Prepared) -> bool:

@@ -97,6 +97,7 @@ MACHINES: Mapping[str, Mapping[Any, frozenset[Any]]] = {
 RAN = frozenset(
     {_O.SUCCEEDED, _O.FAILED, _O.TIMED_OUT, _O.INTERRUPTED, _O.YIELDED, _O.OUTCOME_UNKNOWN}
 )  # end states that only a started call can have
+CUT = frozenset({_O.INTERRUPTED, _O.OUTCOME_UNKNOWN})  # what these did may be partial
 NOT_RUN = frozenset({_O.DENIED, _O.INVALID, _O.SKIPPED})  # these give their reservation back
 
 _PAUSES = frozenset(

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from agent_tui.frozen import frozen
 from sandbox.policy import Limits, Mode
+
+T = TypeVar("T")
 
 SCHEMA = 1  # version of events on the wire and in the store
 RULES_FILE = "rules.toml"  # in the directory of the settings
@@ -149,43 +151,42 @@ class EndReason(StrEnum):
 
 @frozen
 class EndFacts:
-    """Exit code and sentence of an end reason; the sentence is shown as it stands."""
+    """Exit code and sentence of an end reason. What stands in braces is of the run: see `sentence`."""
 
     exit_code: int
     sentence: str
+    hint: str = ""  # what to do about it, wherever it is read
 
 
 END_FACTS: Mapping[EndReason, EndFacts] = {
     EndReason.COMPLETED: EndFacts(exit_code=0, sentence="done"),
-    EndReason.COMPLETED_UNVERIFIED: EndFacts(exit_code=0, sentence="done, not verified"),
-    EndReason.CONTRACT_UNMET: EndFacts(
-        exit_code=6, sentence="what `--verify` or `--output-schema` asks for was not met"
-    ),
-    EndReason.CANCELLED: EndFacts(exit_code=130, sentence="cancelled"),
-    EndReason.INTERRUPTED: EndFacts(exit_code=130, sentence="interrupted; the session can be resumed"),
-    EndReason.CRASHED: EndFacts(exit_code=1, sentence="the process ended without warning"),
-    EndReason.BUDGET_TURNS: EndFacts(exit_code=3, sentence="the turn limit was reached"),
-    EndReason.BUDGET_TOOLS: EndFacts(exit_code=3, sentence="the tool call limit was reached"),
-    EndReason.BUDGET_TIME: EndFacts(exit_code=3, sentence="the time limit was reached"),
-    EndReason.BUDGET_TOKENS: EndFacts(exit_code=3, sentence="the token limit was reached"),
-    EndReason.BUDGET_COST: EndFacts(exit_code=3, sentence="the cost limit was reached"),
+    EndReason.COMPLETED_UNVERIFIED: EndFacts(exit_code=0, sentence="done, not verified: {check}"),
+    EndReason.CONTRACT_UNMET: EndFacts(exit_code=6, sentence="not met: {finding}"),
+    EndReason.CANCELLED: EndFacts(exit_code=130, sentence="cancelled by you"),
+    EndReason.INTERRUPTED: EndFacts(exit_code=130, sentence="interrupted by you"),
+    EndReason.CRASHED: EndFacts(exit_code=1, sentence="crashed {time}; resumed"),
+    EndReason.BUDGET_TURNS: EndFacts(exit_code=3, sentence="limit reached: {turns}"),
+    EndReason.BUDGET_TOOLS: EndFacts(exit_code=3, sentence="limit reached: {calls}"),
+    EndReason.BUDGET_TIME: EndFacts(exit_code=3, sentence="limit reached: {span}"),
+    EndReason.BUDGET_TOKENS: EndFacts(exit_code=3, sentence="limit reached: {tokens}"),
+    EndReason.BUDGET_COST: EndFacts(exit_code=3, sentence="limit reached: {amount}"),
     EndReason.COST_UNKNOWN: EndFacts(
         exit_code=3,
-        sentence="a cost limit is set but the price of the model is unknown; "
-        "set its `price_input` and `price_output`",
+        sentence="limit reached: cost is limited and the price of this model is not known",
+        hint="set `price_input` and `price_output` of the model, or leave the limit out",
     ),
-    EndReason.CONTEXT_EXHAUSTED: EndFacts(exit_code=3, sentence="the context window is full"),
-    EndReason.LOOP_DETECTED: EndFacts(exit_code=3, sentence="the run repeated itself without progress"),
-    EndReason.MODEL_UNAVAILABLE: EndFacts(exit_code=1, sentence="the model could not be reached"),
-    EndReason.MODEL_REJECTED: EndFacts(exit_code=1, sentence="the model provider refused the request"),
+    EndReason.CONTEXT_EXHAUSTED: EndFacts(exit_code=3, sentence="the view does not fit the window"),
+    EndReason.LOOP_DETECTED: EndFacts(exit_code=3, sentence="no progress: {finding}"),
+    EndReason.MODEL_UNAVAILABLE: EndFacts(exit_code=1, sentence="{provider} did not answer ({tries})"),
+    EndReason.MODEL_REJECTED: EndFacts(exit_code=1, sentence="{provider} refused the request"),
     EndReason.APPROVAL_UNAVAILABLE: EndFacts(
-        exit_code=4, sentence="approvals were needed and nobody could give them"
+        exit_code=4, sentence="approvals were needed and nobody could be asked"
     ),
-    EndReason.CHECKPOINT_UNAVAILABLE: EndFacts(
-        exit_code=5, sentence="a checkpoint was required and could not be taken"
+    EndReason.CHECKPOINT_UNAVAILABLE: EndFacts(exit_code=5, sentence="no undo, and checkpoints are required"),
+    EndReason.STATE_UNWRITABLE: EndFacts(exit_code=5, sentence="the session cannot be written"),
+    EndReason.INTERNAL_ERROR: EndFacts(
+        exit_code=1, sentence="internal error; the session is safe", hint="agent-tui --debug shows where"
     ),
-    EndReason.STATE_UNWRITABLE: EndFacts(exit_code=5, sentence="the session store could not be written"),
-    EndReason.INTERNAL_ERROR: EndFacts(exit_code=1, sentence="an internal error ended the run"),
 }
 
 
@@ -227,6 +228,15 @@ class InputKind(StrEnum):
     PROMPT = "prompt"
     STEER = "steer"
     QUEUE = "queue"
+
+
+def moved(waiting: Mapping[str, T], input_id: str, before: str | None) -> dict[str, T]:
+    """Messages that wait, by id, with one of them before another, or behind all; None: as they are."""
+    if before is None or before == input_id or input_id not in waiting:
+        return dict(waiting)
+    order = [each for each in waiting if each != input_id]
+    order.insert(order.index(before) if before in order else len(order), input_id)
+    return {each: waiting[each] for each in order}
 
 
 @frozen

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 
-from agent_tui.engine import inbox
+from agent_tui.engine import inbox, room
 from agent_tui.engine.commands import Compact, RunShell, Set
 from agent_tui.engine.compaction import Compactor
 from agent_tui.engine.desk import Early
@@ -194,8 +194,7 @@ class Work:
             self._relay = Relay(self.ports)
             self._meter = Meter()
             self.recall_sizes()
-            info = self.ports.model.info
-            self.session.show(StatusChanged(model=info.name, context_window=info.context_window))
+            self.session.show(room.of_model(self.ports.model.info))
 
     def _give_title(self) -> None:
         """Only one is asked for, however many turns end before it is there."""

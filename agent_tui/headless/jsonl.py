@@ -36,7 +36,7 @@ from agent_tui.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from agent_tui.engine.types import SCHEMA, EndReason, InputKind
+from agent_tui.engine.types import END_FACTS, SCHEMA, EndReason, InputKind
 from checkpoints.types import FileChange
 from context.items import Usage
 from tools.types import Outcome, OutcomeStatus
@@ -234,7 +234,8 @@ def _response(body: ResponseEnded) -> Iterator[Json]:
 
 def _turn_ended(body: TurnEnded) -> Json:
     good = body.reason in _GOOD_ENDS
-    failure = {"message": body.error or body.sentence}
+    hint = END_FACTS[body.reason].hint
+    failure = {"message": body.error or (f"{body.sentence}; {hint}" if hint else body.sentence)}
     return {
         "type": "turn.completed" if good else "turn.failed",
         **({} if good else {"error": failure}),

@@ -19,11 +19,13 @@ from agent_tui.engine.events import (
     SessionStarted,
     TurnEnded,
 )
+from agent_tui.engine.types import END_FACTS, EndReason
 from agent_tui.safe_text import one_line, visible
 from checkpoints.types import FileChange
 from tools.types import OutcomeStatus
 
 _SHOWN_FILES = 5
+_HINTS = {EndReason.INTERRUPTED: "the session can be resumed"}
 _VERBS = {
     "exec_command": "run",
     "apply_patch": "patch",
@@ -131,7 +133,8 @@ def _files(found: tuple[FileChange, ...]) -> str:
 
 
 def _ended(body: TurnEnded) -> str:
-    facts = [body.sentence, f"{body.steps} step{'s' if body.steps != 1 else ''}", f"{body.duration_s:.1f} s"]
+    steps = f"{body.steps} step{'s' if body.steps != 1 else ''}"
+    facts = [one_line(body.sentence), steps, f"{body.duration_s:.1f} s"]
     if body.cost_usd is not None:
         facts.append(f"${body.cost_usd:.2f}")
     if body.changes:
@@ -139,7 +142,8 @@ def _ended(body: TurnEnded) -> str:
     if body.last_check:
         facts.append(one_line(f"{body.last_check} {body.check_result}"))
     error = f": {one_line(body.error)}" if body.error and body.exit_code else ""
-    return f"agent-tui: {facts[0]}{error} · {' · '.join(facts[1:])}"
+    hint = _HINTS.get(body.reason) or END_FACTS[body.reason].hint
+    return f"agent-tui: {facts[0]}{error}{f'; {hint}' if hint else ''} · {' · '.join(facts[1:])}"
 
 
 def _compacted(body: CompactionEnded) -> str:

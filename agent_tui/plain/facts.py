@@ -9,6 +9,7 @@ from agent_tui.granted import contained
 from agent_tui.plain.words import count
 from agent_tui.safe_text import one_line, visible
 from agent_tui.short_path import short_path
+from checkpoints.sizes import size_text
 
 _PHASES = {
     "turn_start": "before your message {}",
@@ -85,7 +86,7 @@ def checkpoints(data: Any) -> list[str]:
 
 def kept(data: Any) -> list[str]:
     """What they take and for how long they are kept."""
-    return [f"They take {data['size_bytes'] / 1_000_000:,.1f} MB on disk and are kept {data['days']:g} days."]
+    return [f"They take {size_text(data['size_bytes'])} on disk and are kept {data['days']:g} days."]
 
 
 def checkpoint(found: Mapping[str, Any]) -> str:
@@ -115,7 +116,8 @@ def plan(data: Any) -> list[str]:
         f"  Stays: {one_line(path, strict=True)}, not made by the agent" for path in data.get("kept", ())
     ]
     lines += [
-        f"  Not covered by undo: {one_line(found['path'], strict=True)}, {one_line(found['reason'])}"
+        f"  Not covered by undo: {one_line(found['path'], strict=True)}, "
+        + one_line("; ".join(filter(None, (found["reason"], found.get("since")))))
         for found in data.get("uncovered", ())
     ]
     if data.get("head_moved"):

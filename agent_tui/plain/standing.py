@@ -27,7 +27,7 @@ from agent_tui.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from agent_tui.engine.types import Config, SandboxStatus, TaskStatus
+from agent_tui.engine.types import Config, SandboxStatus, TaskStatus, moved
 from agent_tui.outstanding import Outstanding
 from agent_tui.plain.words import count, money, sandbox_words, undo_words
 from agent_tui.safe_text import one_line
@@ -114,6 +114,7 @@ class Standing:
             case InputEdited() if body.input_id in self.pending:
                 known = self.pending[body.input_id]
                 self.pending[body.input_id] = replace(known, text=body.text, kind=body.kind)
+                self.pending = moved(self.pending, body.input_id, body.before)
             case InputDelivered() | InputReturned():
                 self.pending.pop(body.input_id, None)
             case _:

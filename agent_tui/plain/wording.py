@@ -22,7 +22,7 @@ from agent_tui.engine.events import (
     TerminalChanged,
     TurnEnded,
 )
-from agent_tui.engine.types import EndReason, InputKind
+from agent_tui.engine.types import END_FACTS, InputKind
 from agent_tui.plain.calls import Calls
 from agent_tui.plain.compaction import compacted
 from agent_tui.plain.words import changes_text, count, money, sandbox_words, seconds, undo_words
@@ -31,12 +31,6 @@ from checkpoints.types import Author
 
 _AFTER = "after this answer, without its calls"
 _AT_ONCE = "An empty line tries now."
-_ENDS = {
-    EndReason.COMPLETED: "Done",
-    EndReason.COMPLETED_UNVERIFIED: "Done, not verified",
-    EndReason.CANCELLED: "Cancelled by you",
-    EndReason.INTERRUPTED: "Interrupted by you; effects may be partial",
-}
 
 
 @dataclass(slots=True)
@@ -110,19 +104,22 @@ def _turn_ended(body: TurnEnded) -> list[str]:
         text += f" {count(len(mine), 'file')} changed: {names}."
     if body.last_check:
         text += f" Last check: {one_line(f'{body.last_check} {body.check_result}')}."
-    return ["", text, *([f"Error: {one_line(body.error)}"] if body.error else [])]
+    hint = END_FACTS[body.reason].hint
+    more = [f"What to do: {hint}."] if hint else []
+    return ["", text, *([f"Error: {one_line(body.error)}"] if body.error else []), *more]
 
 
 def _head(body: TurnEnded) -> str:
     """What the run came to, up to the figures."""
-    sentence = body.sentence[:1].upper() + body.sentence[1:]
+    said = one_line(body.sentence, strict=True)
+    sentence = said[:1].upper() + said[1:]
     match body.rejected:
         case "key":
-            return f"Refused: {body.sentence}. Fix it and press Enter, or /model for another provider."
+            return f"Refused: {said}. Fix it and press Enter, or /model for another provider."
         case "model":
             return f"{sentence}; the session is kept. /model picks another."
         case _:
-            return f"{_ENDS.get(body.reason) or sentence}:"
+            return f"{sentence}." if ":" in said else f"{sentence}:"
 
 
 def _simple(body: Body) -> list[str]:

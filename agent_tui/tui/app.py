@@ -67,7 +67,7 @@ class AgentApp(App[int], inherit_bindings=False):
     outside: Outside
     CSS = """
     Screen { background: $background; color: $foreground; layers: base; overflow: hidden; }
-    #input { height: auto; }
+    #input { height: auto; max-height: 33vh; }
     #mark { width: 2; height: 1; }
     #activity, #status { height: 1; }
     #small { display: none; height: 1fr; }
@@ -98,13 +98,13 @@ class AgentApp(App[int], inherit_bindings=False):
         self.exit_code = 0
         settings = config.interface
         progress = settings.get("progress") == "true"
-        self.notifier = Notifier(config.workspace.name, self.write_terminal, progress=progress)
+        self.notifier = Notifier(
+            config.workspace.name, self.write_terminal, self.set_timer, progress=progress
+        )
         self._initial = (initial_prompt, tuple(images), chosen.typed)
         self.offering = Offering(self, offered)
         self._flush_due = False
         self.output = settings.get("output", "auto")
-        self.pending_at: int | None = None  # marked row of the pending list
-        self.pending_hints: tuple[str, ...] = ()
         self._rebuilt = False
         self.sides = True  # side by side diffs where they fit
         self.mouse_on = settings.get("mouse", "true") != "false"

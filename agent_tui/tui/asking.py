@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agent_tui.engine import commands, events
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 SMALLEST_ROOM = 8
 KEPT_ROWS = 7  # of the screen that a prompt leaves free
+TRANSCRIPT_ROWS = 1  # that the transcript always has
 
 
 class Asking:
@@ -37,8 +39,11 @@ class Asking:
         self._is_editing = False  # an editor has the files of an edit
 
     def fit(self, height: int) -> None:
-        """The terminal has this many rows."""
-        self._app.prompt.fit(max(height - KEPT_ROWS, SMALLEST_ROOM), compact=height < 20)
+        """The terminal has this many rows, of which the other fixed parts take theirs."""
+        app = self._app
+        fixed = (app.pending, app.list, app.activity, app.status)
+        left = height - TRANSCRIPT_ROWS - sum(len(pane.lines) for pane in fixed) - app.editor.rows_of(height)
+        app.prompt.fit(min(max(height - KEPT_ROWS, SMALLEST_ROOM), left), left, compact=height < 20)
 
     def update(self) -> None:
         """Show what is open now."""
@@ -63,7 +68,7 @@ class Asking:
         if isinstance(form, ApprovalForm):
             form.waiting = sum(isinstance(each.event, events.ApprovalAsked) for each in opened)
             form.is_one_of_several = bool(others)
-        self._show(form, f"{index + 1} of {len(asked)}", others)
+        self._show(form, f"{index + 1} of {len(asked)}", others, index)
 
     def _is_newly_unwritable(self) -> bool:
         """Once for each end of a run that the store refused."""
@@ -83,11 +88,14 @@ class Asking:
         self._own = form
         self._show(form)
 
-    def _show(self, form: Form | None, position: str = "", others: list[Line] | None = None) -> None:
+    def _show(
+        self, form: Form | None, position: str = "", others: Sequence[Line] = (), current: int = 0
+    ) -> None:
         prompt = self._app.prompt
         had_focus = prompt.has_focus_within
         prompt.draft = bool(self._app.editor.text)
-        prompt.ask(form, position=position, others=others or [])
+        prompt.ask(form, position=position, others=others, current=current)
+        self._app.completing.fit()
         if form is None and had_focus:
             self._app.editor.focus()
 
@@ -124,7 +132,7 @@ class Asking:
                 Span(f"{index + 1}  {state:<14} ", role),
                 *untrusted(one_line(self._named(each)), role, strict=True),
             ]
-            rows.append(clip(spans, self._app.size.width))
+            rows.append(clip(spans, self._app.size.width, self._app.glyphs.more))
         return rows
 
     def _named(self, asked: Asked) -> str:

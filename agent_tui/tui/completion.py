@@ -14,7 +14,7 @@ from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, width_of
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
 
-ROWS = 8
+ROWS, LOW_ROWS = 8, 3
 NAME_COLUMNS = 18  # of a command in the list, at least
 KEYS = frozenset({"up", "down", "tab", "enter", "escape"})
 FRESH_S = 10.0  # a file listing older than this is asked for again
@@ -148,10 +148,20 @@ class Completing:
 
     def take_row(self, row: int) -> None:
         """A click on a row."""
-        first = max(self._at - ROWS + 1, 0)
+        first = max(self._at - self._most + 1, 0)
         if first + row < len(self._found):
             self._take(self._found[first + row], send=False)
             self._app.draw_fixed()
+
+    @property
+    def _most(self) -> int:
+        """Rows: beside a prompt on a low screen few, which leave it its own."""
+        return LOW_ROWS if self._app.prompt.form is not None and self._app.size.height < 20 else ROWS
+
+    def fit(self) -> None:
+        """There is a prompt now, or none any more."""
+        if self._found:
+            self._draw()
 
     def _take(self, entry: Entry, *, send: bool) -> None:
         editor = self._app.editor
@@ -164,8 +174,8 @@ class Completing:
     def _draw(self) -> None:
         app = self._app
         app.editor.list_keys = KEYS if self._found else frozenset()
-        first = max(self._at - ROWS + 1, 0)
-        shown = self._found[first : first + ROWS]
+        first = max(self._at - self._most + 1, 0)
+        shown = self._found[first : first + self._most]
         column = max([NAME_COLUMNS, *(len(item.shown) for item in shown if item.note)])
         rows = [self._row(item, index + first == self._at, column) for index, item in enumerate(shown)]
         if self._missing:

@@ -7,11 +7,11 @@ modifyOtherKeys for terminals without the kitty protocol, and the keys its table
 import codecs
 import contextlib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from functools import partial
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual import _ansi_sequences, events
 from textual._xterm_parser import XTermParser
@@ -21,12 +21,29 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.keys import Keys
 from textual.message import Message
 
+if TYPE_CHECKING:
+    from agent_tui.guardian import Guardian
+
 # Everything that may be on, off; mouse first, so that no report lands on a prompt that echoes.
 RESET = (
     "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1016l"  # mouse
     "\x1b[?1004l\x1b[?2004l\x1b[?2048l\x1b[?2026l\x1b[?7h"  # focus, paste, size reports, sync, wrap
     "\x1b[>4m\x1b[<u\x1b[?1049l\x1b[?25h\x1b[0m"  # keyboard protocols, alternate screen, cursor
 )
+
+
+@contextlib.contextmanager
+def guarded(descriptor: int) -> Iterator["Guardian"]:
+    """A guardian of the terminal, to be told to `watch` once our modes are set, until they are put back."""
+    from agent_tui.guardian import Guardian
+
+    guardian = Guardian(descriptor, RESET)
+    try:
+        yield guardian
+    finally:
+        guardian.dismiss()
+
+
 _PUSH_TITLE, _POP_TITLE = "\x1b[22;0t", "\x1b[23;0t"
 _MODIFY_KEYS, _PLAIN_KEYS = "\x1b[>4;1m", "\x1b[>4m"
 _NO_PIXELS = "\x1b[?1016l"

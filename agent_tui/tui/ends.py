@@ -4,37 +4,25 @@ import re
 from typing import Literal
 
 from agent_tui.engine.events import RetryScheduled, TurnEnded
-from agent_tui.engine.types import EndReason
-from agent_tui.tui.state import Retry, State
+from agent_tui.engine.types import END_FACTS, EndReason
 from agent_tui.tui.transcript.blocks import TurnEnd
-from agent_tui.tui.words import clock
 
 EndGlyph = Literal["end", "failed", "interrupted"]
 
-_WORDS: dict[EndReason, tuple[EndGlyph, str]] = {  # empty words: the event's own sentence
-    EndReason.COMPLETED: ("end", "done"),
-    EndReason.COMPLETED_UNVERIFIED: ("end", ""),
-    EndReason.CONTRACT_UNMET: ("failed", ""),
-    EndReason.CANCELLED: ("interrupted", "cancelled by you"),
-    EndReason.INTERRUPTED: ("interrupted", "interrupted by you"),
-    EndReason.CRASHED: ("failed", "crashed; resumed"),
-    EndReason.BUDGET_TURNS: ("interrupted", ""),
-    EndReason.BUDGET_TOOLS: ("interrupted", ""),
-    EndReason.BUDGET_TIME: ("interrupted", ""),
-    EndReason.BUDGET_TOKENS: ("interrupted", ""),
-    EndReason.BUDGET_COST: ("interrupted", ""),
-    EndReason.COST_UNKNOWN: ("interrupted", ""),
-    EndReason.CONTEXT_EXHAUSTED: ("failed", "the view does not fit the window"),
-    EndReason.LOOP_DETECTED: ("interrupted", ""),
-    EndReason.MODEL_UNAVAILABLE: ("failed", "{provider} did not answer{tries}"),
-    EndReason.MODEL_REJECTED: ("failed", "{provider} refused the request"),
-    EndReason.APPROVAL_UNAVAILABLE: ("failed", "approvals were needed and nobody could be asked"),
-    EndReason.CHECKPOINT_UNAVAILABLE: ("failed", "no undo, and checkpoints are required"),
-    EndReason.STATE_UNWRITABLE: ("failed", "the session cannot be written"),
-    EndReason.INTERNAL_ERROR: ("failed", "internal error; the session is safe"),
-}
-
-
+_DONE = (EndReason.COMPLETED, EndReason.COMPLETED_UNVERIFIED)
+_FAILED = frozenset(
+    {
+        EndReason.CONTRACT_UNMET,
+        EndReason.CRASHED,
+        EndReason.CONTEXT_EXHAUSTED,
+        EndReason.MODEL_UNAVAILABLE,
+        EndReason.MODEL_REJECTED,
+        EndReason.APPROVAL_UNAVAILABLE,
+        EndReason.CHECKPOINT_UNAVAILABLE,
+        EndReason.STATE_UNWRITABLE,
+        EndReason.INTERNAL_ERROR,
+    }
+)
 _TRY_AGAIN = "Enter tries again · /model changes the model"
 HINTS = {  # what to do about it
     EndReason.MODEL_UNAVAILABLE: _TRY_AGAIN,
@@ -57,18 +45,16 @@ def failing(body: RetryScheduled, provider: str) -> str:
     return f"{provider or 'the provider'} answers {body.http_status} ({kind}): {body.error}"
 
 
-def ended(body: TurnEnded, state: State, at: float, *, cut: bool = False) -> TurnEnd:
-    """The block of the end of a turn, `at` that time; what went wrong follows its words after a colon. `cut`:
-    a call was stopped midway."""
-    glyph, words = _WORDS[body.reason]
-    words = words.format(provider=state.provider or "the provider", tries=_tries(state.retry, at))
-    words = words or body.sentence
-    if cut and body.reason is EndReason.INTERRUPTED:
-        words += "; effects may be partial"
+def ended(body: TurnEnded, at: float) -> TurnEnd:
+    """The block of the end of a turn, `at` that time; what went wrong follows its words after a colon."""
+    glyph: EndGlyph = "failed" if body.reason in _FAILED else "interrupted"
+    glyph = "end" if body.reason in _DONE else glyph
+    words = body.sentence
     if body.rejected:
-        words = body.sentence + _REJECTED[body.rejected]
+        words += _REJECTED[body.rejected]
     elif body.error and body.error not in words:
         words = f"{words}: {body.error}"
+    hint = HINTS.get(body.reason) or END_FACTS[body.reason].hint
     return TurnEnd(
         glyph=glyph,
         words=words,
@@ -77,15 +63,7 @@ def ended(body: TurnEnded, state: State, at: float, *, cut: bool = False) -> Tur
         cost_usd=body.cost_usd,
         changes=body.changes,
         last_check=f"`{body.last_check}` {body.check_result}" if body.last_check else "",
-        hint="" if body.rejected else HINTS.get(body.reason, ""),
+        hint="" if body.rejected else hint,
         said=body.error if body.rejected else "",
         at=at,
     )
-
-
-def _tries(retry: Retry | None, at: float) -> str:
-    """` (6 tries, 2:10)`, where it was tried again."""
-    if retry is None:
-        return ""
-    tries = "1 try" if retry.attempt == 1 else f"{retry.attempt} tries"
-    return f" ({tries}, {clock(at - retry.since)})"

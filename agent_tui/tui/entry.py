@@ -40,15 +40,11 @@ def run(
 def on_terminal(app: "AgentApp", descriptor: int) -> int:
     """Run the app between a guardian and the words for the scrollback."""
     from agent_tui import handover
-    from agent_tui.guardian import Guardian
     from agent_tui.tui import driver, leaving
 
     driver.add_keys()
-    app.guardian = Guardian(descriptor, driver.RESET)
-    try:
+    with driver.guarded(descriptor) as app.guardian:
         code = app.run(mouse=app.config.interface.get("mouse", "true") != "false")
-    finally:
-        app.guardian.dismiss()
     leaving.write(app.session, is_kept=app.session.is_kept and not app.config.ephemeral)
     if app.outside.next_arguments is not None and app.failure is None:
         handover.become(app.outside.next_arguments, app.config.workspace)

@@ -46,7 +46,6 @@ class Feed:
         self._kinds: dict[str, Pending] = {}
         self.rollbacks: dict[str, blocks.RolledBack] = {}  # checkpoint it began with → its record
         self._back_from_rollback = 0  # messages that waited, and a rollback gave back
-        self._cut = False  # a call of this turn was stopped midway
         self._at = 0.0  # of the event being applied
         self._seq = 0
 
@@ -125,6 +124,8 @@ class Feed:
             "approval",
             "context_used",
             "context_window",
+            "context_soft",
+            "context_hard",
             "cost_usd",
             "branch",
             "changed_files",
@@ -170,6 +171,7 @@ class Feed:
         pending = self._kinds.get(body.input_id)
         if pending is not None:
             pending.text, pending.kind = body.text, body.kind
+            self.state.move_pending(body.input_id, body.before)
 
     def _delivered(self, body: events.InputDelivered) -> None:
         pending = self._taken(body.input_id)
@@ -211,7 +213,6 @@ class Feed:
         state, self._began_after = self.state, self._newest
         state.busy, state.paused, state.step, state.stopping_at = True, False, 0, 0.0
         state.turn_started_at, state.ended, state.stored_calls = self._at, None, 0
-        self._cut = False
 
     def _step_started(self, body: events.StepStarted) -> None:
         self._close_text()
@@ -288,7 +289,7 @@ class Feed:
 
     def _turn_ended(self, body: events.TurnEnded) -> None:
         self._close_text()
-        self.add(ended(body, self.state, self._at, cut=self._cut))
+        self.add(ended(body, self._at))
         self.state.end_turn(body)
 
     # --- calls ---------------------------------------------------------------------------------
@@ -322,7 +323,6 @@ class Feed:
         self.state.stored_calls += 1
         self.state.not_run += body.outcome.status in (OutcomeStatus.DENIED, OutcomeStatus.SKIPPED)
         self.calls.ended(body)
-        self._cut |= body.outcome.status in (OutcomeStatus.INTERRUPTED, OutcomeStatus.OUTCOME_UNKNOWN)
         for asked in tuple(self.state.open_questions):
             if isinstance(asked.event, events.LostResultAsked) and asked.event.call_id == body.call_id:
                 self.settled(asked.id)  # by going on, which keeps what it did

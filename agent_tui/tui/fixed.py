@@ -30,7 +30,9 @@ class Fixed:
         app = self._app
         width = app.size.width
         app.pending.show(
-            pending.lines(app.session, width, app.glyphs, low=app.size.height < 20, selected=app.pending_at)
+            pending.lines(
+                app.session, width, app.glyphs, low=app.size.height < 20, selected=app.pending_list.at
+            )
         )
         self.draw_activity()
         app.status.show([status.line(app.session.status, width, app.glyphs)])
@@ -44,9 +46,10 @@ class Fixed:
             editor_focused=not app.prompt.armed, draft=bool(app.editor.text), left=app.prompt.is_left,
             new_lines=app.transcript.new_lines, scrolled=not app.transcript.following,
             notice=self._passing or app.searching.title or app.completing.title,
-            hints=app.searching.hints or app.completing.hints or app.pending_hints or app.offering.hints,
+            hints=app.searching.hints or app.completing.hints or app.pending_list.hints or app.offering.hints,
         )  # fmt: skip
         app.activity.show([activity.line(app.session, moment, app.glyphs)])
+        app.asking.fit(app.size.height)
 
     def say(self, text: str, seconds: float) -> None:
         """A passing word on the activity line."""

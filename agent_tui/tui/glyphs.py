@@ -110,6 +110,7 @@ _TO_ASCII = {
     and ord(getattr(UNICODE, field.name)) > 0x7F
 } | {
     ord("→"): "->",
+    ord("×"): "x",
     ord("⏎"): "\\n",
     ord("“"): '"',
     ord("”"): '"',
@@ -123,4 +124,4 @@ def own_words(text: str, glyphs: Glyphs) -> str:
     """A sentence of ours (never text of others) in the given set of glyphs."""
     if not glyphs.ascii:
         return text
-    return text.replace(" · ", ", ").translate(_TO_ASCII)
+    return text.replace(" · ", ", ").replace("← →", "Left Right").translate(_TO_ASCII)

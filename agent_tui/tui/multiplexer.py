@@ -5,11 +5,12 @@ import contextlib
 
 WAIT_S = 1.0
 SLOW_ESC_MS = 50  # above this a person feels it
-_FORMAT = "#{escape-time} #{extended-keys}"  # options are formats too (tmux manual, FORMATS)
+# Options are formats too (tmux manual, FORMATS); behind them the names of the terminal that shows it.
+_FORMAT = "#{escape-time} #{extended-keys} #{allow-passthrough} #{client_termname} #{client_termtype}"
 
 
 async def ask() -> str:
-    """The two options as tmux prints them; empty where it does not answer."""
+    """The options as tmux prints them; empty where it does not answer."""
     process = None
     try:
         process = await asyncio.create_subprocess_exec(
@@ -28,7 +29,7 @@ async def ask() -> str:
 
 def notices(answer: str) -> list[str]:
     """Sentences about what is withheld or slow; none for an answer that is not understood."""
-    delay, _, extended = answer.partition(" ")
+    delay, extended, *_ = [*answer.split(" "), ""]
     if not delay.isdigit():
         return []
     said = []
@@ -44,4 +45,10 @@ def notices(answer: str) -> list[str]:
 
 def sends_modified_enter(answer: str) -> bool | None:
     """Whether Shift+Enter and Ctrl+Enter can arrive; None where the terminal around it decides."""
-    return False if answer.endswith(" off") else None
+    return False if answer.split(" ")[1:2] == ["off"] else None
+
+
+def passes_to(answer: str) -> str | None:
+    """Names of the terminal that gets what is wrapped for it; None where tmux lets nothing through."""
+    _, _, allowed, names = [*answer.split(" ", 3), "", "", "", ""][:4]
+    return None if allowed in ("", "0", "off") else names

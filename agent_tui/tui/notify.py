@@ -10,47 +10,68 @@ from agent_tui.tui.state import State
 LONG_TURN_S = 20.0
 UNSEEN_S = 10.0  # without a key, where the terminal does not report focus
 AGAIN_S = 5.0
-_STOPPED = {
-    EndReason.MODEL_UNAVAILABLE: "provider down",
-    EndReason.MODEL_REJECTED: "request refused",
-    EndReason.BUDGET_COST: "limit reached",
+TITLE_S = 1.0  # between two titles
+_DONE = (EndReason.COMPLETED, EndReason.COMPLETED_UNVERIFIED)
+_STOPPED = {  # every other end
+    EndReason.CONTRACT_UNMET: "not met",
+    EndReason.CANCELLED: "cancelled",
+    EndReason.INTERRUPTED: "interrupted",
+    EndReason.CRASHED: "crashed",
+    EndReason.BUDGET_TURNS: "limit reached",
+    EndReason.BUDGET_TOOLS: "limit reached",
     EndReason.BUDGET_TIME: "limit reached",
     EndReason.BUDGET_TOKENS: "limit reached",
-    EndReason.BUDGET_TOOLS: "limit reached",
-    EndReason.BUDGET_TURNS: "limit reached",
+    EndReason.BUDGET_COST: "limit reached",
     EndReason.COST_UNKNOWN: "limit reached",
-    EndReason.CHECKPOINT_UNAVAILABLE: "no undo",
-    EndReason.LOOP_DETECTED: "no progress",
     EndReason.CONTEXT_EXHAUSTED: "window full",
-    EndReason.INTERNAL_ERROR: "internal error",
+    EndReason.LOOP_DETECTED: "no progress",
+    EndReason.MODEL_UNAVAILABLE: "provider down",
+    EndReason.MODEL_REJECTED: "request refused",
+    EndReason.APPROVAL_UNAVAILABLE: "approvals needed",
+    EndReason.CHECKPOINT_UNAVAILABLE: "no undo",
     EndReason.STATE_UNWRITABLE: "session not writable",
+    EndReason.INTERNAL_ERROR: "internal error",
 }
 
 
 class Notifier:
     """Compares the session with what was last said; never the content of a command or a file."""
 
-    def __init__(self, project: str, write: Callable[[str], None], *, progress: bool = False) -> None:
+    def __init__(
+        self,
+        project: str,
+        write: Callable[[str], None],
+        later: Callable[[float, Callable[[], None]], object],
+        *,
+        progress: bool = False,
+    ) -> None:
         self._progress: str | None = "" if progress else None  # the last one said; None: it is off
         self._project = "".join(char for char in project if char.isprintable())[:40]
         self._write = write
-        self._title = ""
+        self._later = later  # after so many seconds
+        self._title, self._next_title = "", ""
+        self._titled_at = -TITLE_S
+        self._title_waits = False
         self._said, self._said_at = "", -AGAIN_S
         self._asked = 0
-        self._busy_since = 0.0
+        self._ended_turn = 0.0  # when the turn began whose end was told
+        self._end = ""  # of it, in the title
         self.focused: bool | None = None  # None: the terminal does not report it
         self.key_at = 0.0
+        self.around_tmux: str | None = None  # names of the terminal that tmux passes sequences to, if it does
 
     def update(self, state: State, now: float) -> None:
         """Say what changed."""
         asked = len(state.open_questions)
         if asked > self._asked:
             self._say(f"agent-tui: {self._project} needs your approval", now)
-        if self._busy_since and not state.busy:
-            self._ended(state, now)
-        self._busy_since = state.turn_started_at if state.busy else 0.0
         self._asked = asked
-        self._set_title(self._title_of(state))
+        if state.busy:
+            self._end = ""
+        elif state.ended is not None and state.turn_started_at != self._ended_turn:
+            self._ended_turn = state.turn_started_at
+            self._tell_end(state, state.ended, now)
+        self._set_title(self._title_of(state), now)
         self._set_progress(_progress_of(state))
 
     def close(self) -> None:
@@ -62,11 +83,12 @@ class Notifier:
             self._progress = progress
             self._write(f"\x1b]9;4;{progress or _NO_PROGRESS}\x07")
 
-    def _ended(self, state: State, now: float) -> None:
-        stopped = _STOPPED.get(state.ended) if state.ended is not None else None
-        if stopped:
-            self._say(f"agent-tui: {self._project} stopped: {stopped}", now)
-        elif now - self._busy_since > LONG_TURN_S:
+    def _tell_end(self, state: State, reason: EndReason, now: float) -> None:
+        if reason not in _DONE:
+            self._end = "stopped"
+            self._say(f"agent-tui: {self._project} stopped: {_STOPPED[reason]}", now)
+        elif now - state.turn_started_at > LONG_TURN_S:
+            self._end = "done"
             files = f" ({words.count(state.ended_files, 'file')})" if state.ended_files else ""
             self._say(f"agent-tui: {self._project} is done{files}", now)
 
@@ -75,21 +97,34 @@ class Notifier:
             return f"! {self._project} needs you"
         if state.busy:
             return f"{self._project} working"
-        if state.ended in _STOPPED:
+        if self._end == "stopped":
             return f"! {self._project} stopped"
-        return f"{self._project} done" if state.ended is not None else self._project
+        return f"{self._project} {self._end}".rstrip()
 
-    def _set_title(self, title: str) -> None:
-        if title != self._title:
-            self._title = title
-            self._write(f"\x1b]2;{title}\x07")
+    def _set_title(self, title: str, now: float) -> None:
+        """At most one a second, the newest."""
+        self._next_title = title
+        if title == self._title or self._title_waits:
+            return
+        wait_s = min(self._titled_at + TITLE_S - now, TITLE_S)  # clocks are set back
+        if wait_s > 0:
+            self._title_waits = True
+            self._later(wait_s, lambda: self._write_title(now + wait_s))
+        else:
+            self._write_title(now)
+
+    def _write_title(self, now: float) -> None:
+        self._title_waits = False
+        if self._next_title != self._title:
+            self._title, self._titled_at = self._next_title, now
+            self._write(f"\x1b]2;{self._title}\x07")
 
     def _say(self, text: str, now: float) -> None:
         seen = self.focused if self.focused is not None else now - self.key_at < UNSEEN_S
         if seen or (text == self._said and now - self._said_at < AGAIN_S):
             return
         self._said, self._said_at = text, now
-        self._write(sequence(text))
+        self._write(sequence(text, self.around_tmux))
 
 
 _NO_PROGRESS = "0;0"
@@ -105,14 +140,26 @@ def _progress_of(state: State) -> str:
     return "3;0" if state.busy else _NO_PROGRESS
 
 
-def sequence(text: str) -> str:
-    """OSC 9 or 777 where the terminal is known to take it, else the bell."""
+_BELL = "\x07"
+_TAKES_OSC_9 = ("iterm", "wezterm", "ghostty", "kitty", "windows terminal")
+_TAKES_OSC_777 = ("rxvt", "vte")
+
+
+def sequence(text: str, around_tmux: str | None = None) -> str:
+    """OSC 9 or 777 where the terminal is known to take it, else the bell; inside tmux by passthrough to the
+    terminal with the names `around_tmux`, where that is allowed."""
     if os.environ.get("TMUX"):
-        return "\x07"
-    program = os.environ.get("TERM_PROGRAM", "")
-    term = os.environ.get("TERM", "")
-    if program in ("iTerm.app", "WezTerm", "ghostty") or "kitty" in term or os.environ.get("WT_SESSION"):
+        found = _sequence_for(around_tmux or "", text)
+        return found if found == _BELL else "\x1bPtmux;" + found.replace("\x1b", "\x1b\x1b") + "\x1b\\"
+    names = [os.environ.get("TERM_PROGRAM", ""), os.environ.get("TERM", "")]
+    names += ["Windows Terminal"] if os.environ.get("WT_SESSION") else []
+    names += ["VTE"] if os.environ.get("VTE_VERSION") else []
+    return _sequence_for(" ".join(names), text)
+
+
+def _sequence_for(names: str, text: str) -> str:
+    if any(name in names.lower() for name in _TAKES_OSC_9):
         return f"\x1b]9;{text}\x07"
-    if "rxvt" in term or os.environ.get("VTE_VERSION"):
+    if any(name in names.lower() for name in _TAKES_OSC_777):
         return f"\x1b]777;notify;agent-tui;{text}\x07"
-    return "\x07"
+    return _BELL

@@ -65,6 +65,7 @@ class Outside:
             state_dir = None if self._app.config.ephemeral else self._app.config.state_dir
             answer = await multiplexer.ask()
             self._app.keys_told = multiplexer.sends_modified_enter(answer)
+            self._app.notifier.around_tmux = multiplexer.passes_to(answer)
             for text in told.news(state_dir, multiplexer.notices(answer)):
                 self._app.feed.opening.tell(text, information=True, rank=HINT)
             self._app.flush()

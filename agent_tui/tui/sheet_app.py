@@ -14,17 +14,18 @@ from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.geometry import Offset
 
-from agent_tui.tui import themes
+from agent_tui.tui import smallest, themes
 from agent_tui.tui.chosen import Chosen
-from agent_tui.tui.driver import AgentDriver
+from agent_tui.tui.driver import AgentDriver, guarded
 from agent_tui.tui.glyphs import ASCII, UNICODE, own_words
-from agent_tui.tui.screens.view import Body
-from agent_tui.tui.transcript.lines import Span, clip, plain, ruled
+from agent_tui.tui.screens.body import Body
+from agent_tui.tui.transcript.lines import BLANK, Span, plain, ruled, width_of, wrap
 from agent_tui.tui.widgets.arming import DELAY_S, Arming
 from agent_tui.tui.widgets.burst import Burst
 from agent_tui.tui.widgets.pane import Pane
 
 if TYPE_CHECKING:
+    from agent_tui.guardian import Guardian
     from agent_tui.tui.start import Sheet
 
 
@@ -38,7 +39,13 @@ class SheetApp(App[str], inherit_bindings=False):
 
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = []
-    CSS = "Screen { background: $background; color: $foreground; } Pane { height: 1; }"
+    CSS = """
+    Screen { background: $background; color: $foreground; }
+    Pane { height: 1; }
+    #small { display: none; height: 1fr; }
+    .-small > * { display: none; }
+    .-small > #small { display: block; }
+    """
 
     def __init__(
         self, sheet: "Sheet", look: Chosen | None = None, clock: Callable[[], float] = monotonic
@@ -47,6 +54,7 @@ class SheetApp(App[str], inherit_bindings=False):
         chosen = look or Chosen()
         theme = chosen.theme
         self._sheet = sheet
+        self._guardian: Guardian | None = None
         self._ended_by = 0  # number of the signal
         self._at = sheet.preselected
         self._scrolled = False  # by the person
@@ -60,12 +68,13 @@ class SheetApp(App[str], inherit_bindings=False):
             self.register_theme(each)
         self.theme = f"agent-{theme}"
 
-    def answer(self) -> str:
-        """Run it; the value chosen, empty when the person left. Raises SystemExit, with the code of a process
-        that a signal ended, once the terminal is as it was."""
+    def answer(self, descriptor: int) -> str:
+        """Run it on the terminal; the value chosen, empty when the person left. Raises SystemExit, with the
+        code of a process that a signal ended, once the terminal is as it was."""
         before = {number: signal.getsignal(number) for number in ENDING + STOPPING}
         try:
-            chosen = self.run(mouse=False)
+            with guarded(descriptor) as self._guardian:
+                chosen = self.run(mouse=False)
         finally:
             for number, handler in before.items():  # what follows ends and stops as what came before
                 signal.signal(number, handler)
@@ -89,6 +98,8 @@ class SheetApp(App[str], inherit_bindings=False):
         self._body = Body(self._theme_name)
         self._rule = Pane(theme=self._theme_name)
         self._foot = Pane(theme=self._theme_name)
+        self._small = Pane(theme=self._theme_name, id="small")
+        yield self._small
         yield self._body
         yield self._rule
         yield self._foot
@@ -96,26 +107,40 @@ class SheetApp(App[str], inherit_bindings=False):
     def on_mount(self) -> None:
         self._draw()
         self.call_after_refresh(self._wait)
+        if self._guardian is not None:
+            self.call_after_refresh(self._guardian.watch)
 
     def on_resize(self) -> None:
+        if self._is_small or self.screen.has_class("-small"):
+            self._wait()  # what was not to be seen is read first
         self.call_later(self._draw)
 
+    @property
+    def _is_small(self) -> bool:
+        return smallest.is_too_small(self.size)
+
     def _draw(self) -> None:
+        self.screen.set_class(self._is_small, "-small")
+        if self._is_small:
+            self._small.show(smallest.said(self.size, self._glyphs))
+            return
         width = self.size.width
-        lines = self._sheet.lines(self._at, width)
+        lines = self._sheet.lines(self._at, width, self._glyphs)
+        foot = (Span("  " + own_words(self._sheet.foot, self._glyphs), "muted"),)
+        room = self.size.height - OTHER_ROWS
+        above = len(lines) - room
+        if above > 0 or width_of(foot) > width:  # it is the last to be read then
+            lines += [BLANK, *wrap(foot, width, rest=(Span("  "),))]
+            foot = (Span("  PgUp PgDn scroll" if len(lines) > room else "", "muted"),)
         self._body.show(lines)
         keys = own_words(self._keys() if self._is_armed else "keys work in a moment", self._glyphs)
         self._rule.show([ruled((), (Span(keys, "muted"),), width, self._glyphs.rule)])
-        foot = self._sheet.foot
-        above = len(self._body.lines) - (self.size.height - OTHER_ROWS)
-        if above > 0:
-            foot = "PgUp shows what is above · " + foot
-        picked = [row for row, line in enumerate(lines) if plain(line).startswith("  > ")]
+        picked = [number for number, row in enumerate(lines) if plain(row).startswith("  > ")]
         if not self._scrolled:  # the options are at the end, and the picked one is never out of sight
             self._body.top = min([max(above, 0), *picked])
         if picked:  # screen readers and magnifiers follow the terminal's cursor
             self.cursor_position = Offset(2, max(picked[0] - self._body.top, 0))
-        self._foot.show([clip([Span("  " + own_words(foot, self._glyphs), "muted")], width)])
+        self._foot.show([foot])
 
     @property
     def _keeps(self) -> bool:
@@ -129,6 +154,8 @@ class SheetApp(App[str], inherit_bindings=False):
     def on_key(self, event: events.Key) -> None:
         if event.key in ("ctrl+c", "escape"):
             self.exit("")
+        elif self._is_small:
+            return
         elif event.key in ("up", "down"):
             self._move(1 if event.key == "down" else -1)
         elif event.key in ("pageup", "pagedown"):

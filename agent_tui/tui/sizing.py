@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from agent_tui.tui.glyphs import own_words
-from agent_tui.tui.transcript.lines import Span, wrap
+from agent_tui.tui import smallest
 from agent_tui.tui.widgets.editor import Editor
 from agent_tui.tui.widgets.prompt import Prompt
 
@@ -11,7 +10,6 @@ if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
 
 RESIZED_S = 0.15  # after which the toolkit has laid out for a new size
-SMALLEST = (60, 15)
 
 
 class Sizing:
@@ -23,13 +21,12 @@ class Sizing:
     def changed(self, width: int, height: int) -> None:
         """The terminal has this size."""
         app = self._app
-        small = width < SMALLEST[0] or height < SMALLEST[1]
+        small = smallest.is_too_small((width, height))
         base = app.screen_stack[0]
         if base.has_class("-small") and not small:
             app.prompt.returned()
         base.set_class(small, "-small")
-        words = f"terminal too small ({width}×{height}); needs 60×15, or start with --plain"
-        app.small.show(wrap([Span(own_words(words, app.glyphs))], width))
+        app.small.show(smallest.said((width, height), app.glyphs))
         app.asking.fit(height)
         app.call_later(app.draw_fixed)  # once the toolkit has the new size as well
         app.set_timer(RESIZED_S, self._laid_out)

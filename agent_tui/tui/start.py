@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from agent_tui.frozen import frozen
 from agent_tui.tui import toolkit, words
+from agent_tui.tui.glyphs import Glyphs
 from agent_tui.tui.probe import Probe
 from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, line, untrusted, width_of, wrap
 
@@ -45,19 +46,19 @@ class Sheet:
     columns: int = 0  # of a label that has a note, at least
     extra: str = ""  # a key that takes the picked option, where it `keeps`, and returns it with a `+`
 
-    def lines(self, at: int, width: int) -> list[Line]:
+    def lines(self, at: int, width: int, glyphs: Glyphs) -> list[Line]:
         """Its body with the option `at` picked."""
-        return sheet_lines(self, at, width)
+        return sheet_lines(self, at, width, glyphs)
 
 
-def sheet_lines(sheet: Sheet, at: int, width: int) -> list[Line]:
+def sheet_lines(sheet: Sheet, at: int, width: int, glyphs: Glyphs) -> list[Line]:
     """The body of a sheet."""
     head = [Span("  "), Span("agent-tui", "strong"), Span("  "), *untrusted(sheet.place, strict=True)]
     if sheet.branch:
         head += [Span("  branch "), *untrusted(sheet.branch, strict=True)]
     lead: Line = (Span("! ", "attention"),) if sheet.warning else line("  ")
     rows: list[Line] = [
-        clip(head, width),
+        clip(head, width, glyphs.more),
         BLANK,
         *wrap([Span(sheet.heading, "strong")], width, first=lead, rest=line("  ")),
         BLANK,
@@ -81,7 +82,11 @@ def sheet_lines(sheet: Sheet, at: int, width: int) -> list[Line]:
         rows += wrap(
             untrusted(option.note, "muted", strict=True), width, first=first, rest=line(" " * (7 + labels))
         ) or [first]
-    rows += [BLANK, *(line(Span(text, "muted")) for text in sheet.below)] if sheet.below else []
+    rows += [BLANK] if sheet.below else []
+    for text in sheet.below:
+        said = text.lstrip()
+        indent = line(Span(" " * (len(text) - len(said)), "muted"))
+        rows += wrap([Span(said, "muted")], width, first=indent, rest=indent)
     rows += [BLANK] if sheet.health else []
     for part, text in sheet.health:
         word, _, said = text.partition(" ")
@@ -99,8 +104,7 @@ def _fact(label: Sequence[Span], text: str, column: int, width: int) -> list[Lin
     if room < 1:
         rows += wrap(label, width, first=line("    "), rest=line("    "))
         first = rest
-    shown = [clip(row, width) for row in wrap(untrusted(text, strict=True), width, first=first, rest=rest)]
-    return [*rows, *(shown or [first])]
+    return [*rows, *(wrap(untrusted(text, strict=True), width, first=first, rest=rest) or [first])]
 
 
 def ask(sheet: Sheet, interface: Mapping[str, str]) -> str:
@@ -108,11 +112,12 @@ def ask(sheet: Sheet, interface: Mapping[str, str]) -> str:
 
     `interface` holds the settings of the look. What was typed before the sheet was there answers nothing.
     """
-    answers = Probe(sys.__stdin__.fileno() if sys.__stdin__ is not None else 0).answers()
+    descriptor = sys.__stdin__.fileno() if sys.__stdin__ is not None else 0
+    answers = Probe(descriptor).answers()
     toolkit.prepare()
     from agent_tui.tui.sheet_app import SheetApp
 
-    return SheetApp(sheet, toolkit.look_for(interface, answers)).answer()
+    return SheetApp(sheet, toolkit.look_for(interface, answers)).answer(descriptor)
 
 
 # --- the three sheets ----------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from agent_tui.engine import events
-from agent_tui.engine.types import Config, EndReason, InputKind, SandboxStatus, TaskStatus
+from agent_tui.engine.types import Config, EndReason, InputKind, SandboxStatus, TaskStatus, moved
 from agent_tui.outstanding import Outstanding
 from checkpoints.types import Health
 from context.items import Image
@@ -57,6 +57,8 @@ class Status:
     effort: str = ""
     context_used: int = 0
     context_window: int = 0
+    context_soft: int = 0  # 0: not told
+    context_hard: int = 0
     cost_usd: float | None = None
     max_cost_usd: float | None = None
     sandbox: SandboxStatus | None = None
@@ -139,6 +141,11 @@ class State:
     def live_terminals(self) -> list[events.TerminalChanged]:
         """Terminals whose process is alive."""
         return [terminal for terminal in self.terminals.values() if terminal.state == "live"]
+
+    def move_pending(self, input_id: str, before: str | None) -> None:
+        """Put a message that waits before another one, or behind all; None: it stays."""
+        by_id = {each.input_id: each for each in self.pending}
+        self.pending = [*moved(by_id, input_id, before).values()]
 
     @property
     def provider(self) -> str:

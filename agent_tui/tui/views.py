@@ -161,10 +161,10 @@ class Views:
         self._open(GrantsView(self._app))
 
     def command(self) -> None:
-        """The object of the open prompt."""
-        from agent_tui.tui.forms.approval import ApprovalForm
+        """What the open prompt asks, whole."""
+        from agent_tui.tui.forms.form import is_inline
         from agent_tui.tui.screens.command import CommandView
 
         form = self._app.prompt.form
-        if isinstance(form, ApprovalForm):
+        if form is not None and not is_inline(form):
             self._open(CommandView(self._app, form))

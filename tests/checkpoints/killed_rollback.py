@@ -37,7 +37,7 @@ def main() -> None:
     core = Workspace(home, "s1", git=find_git(), limits=Limits(), state_dir=state_dir)
     core.open(lambda _: None)
     sys.addaudithook(watch)
-    Rollback(core, lambda _: count("steps")).run(Request(target=target, choices={}))
+    Rollback(core, lambda *_: count("steps")).run(Request(target=target, choices={}))
     core.close()
 
 

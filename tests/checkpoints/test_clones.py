@@ -103,13 +103,13 @@ def test_large_files_come_back_without_being_stored(root: Path, open_session: Op
     large(root / "new")
     found = {change.path: (change.kind, change.detail) for change in session.after("tool")}
     assert found == {
-        "inside": ("M", "binary, 11 MiB → 11 MiB"),
-        "gone": ("D", "binary, 11 MiB"),
+        "inside": ("M", "binary, 12 MB → 12 MB"),
+        "gone": ("D", "binary, 12 MB"),
         "mode": ("X", "mode 644 → 755"),
-        "cut": ("M", "binary, 11 MiB → 100 B"),
+        "cut": ("M", "binary, 12 MB → 100 bytes"),
         "kind": ("M", "binary → folder, mode 644 → 755"),
-        "tool": ("M", "binary, 11 MiB → 11 MiB"),
-        "new": ("A", "binary, 11 MiB"),
+        "tool": ("M", "binary, 12 MB → 12 MB"),
+        "new": ("A", "binary, 12 MB"),
     }
     after = manifest(root)
     result = session.rollback(start.id)
@@ -136,8 +136,41 @@ def test_a_diff_names_a_large_file_and_does_not_show_it(
     (root / "a").write_text("2\n")
     session.after()
     text = Joined(session.core).compared(start, None)[1]
-    assert text.endswith("M big  binary, 11 MiB → 11 MiB\n")
+    assert text.endswith("M big  binary, 12 MB → 12 MB\n")
     assert "+2\n" in text and text.count("big") == 1
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["git", "plain copies"])
+@pytest.mark.usefixtures("no_sharing")
+def test_a_diff_tells_behind_the_text_what_text_does_not(
+    root: Path, open_session: OpenSession, plain: bool
+) -> None:
+    from checkpoints.joined import Joined
+
+    large(root / "data.bin")
+    (root / "logo.png").write_bytes(b"\0" * 14_000)
+    (root / "latest").symlink_to("v1")
+    for name in ("run.sh", "both"):
+        (root / name).write_text("1\n")
+        (root / name).chmod(0o644)
+    session = open_session(plain=plain)
+    start = session.before().row
+    change_inside(root / "data.bin", b"other")
+    (root / "logo.png").write_bytes(b"\0" * 15_000)
+    (root / "latest").unlink()
+    (root / "latest").symlink_to("v2")
+    (root / "both").write_text("2\n")
+    for name in ("run.sh", "both"):
+        (root / name).chmod(0o755)
+    session.after()
+    text = Joined(session.core).compared(start, None)[1]
+    assert text.split("+2\n")[1].splitlines()[-5:] == [
+        "M both  mode 644 → 755",
+        "M latest  link v1 → v2",
+        "M logo.png  binary, 14 KB → 15 KB",
+        "X run.sh  mode 644 → 755",
+        "M data.bin  not covered, size and time only",
+    ]
 
 
 def test_a_copy_has_its_name_on_disk_before_the_list_tells_of_it(
@@ -314,7 +347,7 @@ class TestWhereNoBlocksAreShared:
         large(root / "big")
         session = open_session()
         start = session.before().row
-        assert [(gap.path, gap.reason) for gap in start.uncovered] == [("big", "11 MiB, larger than 10 MiB")]
+        assert [(gap.path, gap.reason) for gap in start.uncovered] == [("big", "12 MB")]
         assert copies(session) == set()
         assert list(session.core.store.clones.temporary.iterdir()) == []
 

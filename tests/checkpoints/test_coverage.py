@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import textwrap
+import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -179,12 +180,19 @@ def test_large_files_are_named_and_never_touched(root: Path, open_session: OpenS
     (root / "big").write_bytes(b"x" * 2000)
     (root / "grows").write_bytes(b"y" * 10)
     start = session.before().row
-    assert [(gap.path, gap.reason) for gap in start.uncovered] == [("big", "1.95 KiB, larger than 1000 B")]
+    assert [(gap.path, gap.reason) for gap in start.uncovered] == [("big", "2 KB")]
     (root / "big").write_bytes(b"z" * 3000)
     (root / "grows").write_bytes(b"y" * 4000)
     (root / "new-big").write_bytes(b"n" * 9000)
     details = {change.path: change.detail for change in session.after()}
-    assert details["big"] == "not covered, 1.95 KiB → 2.93 KiB"
+    assert details["big"] == "not covered, 2 KB → 3 KB"
+    os.utime(root / "big", (0, 0))
+    plan = Rollback(session.core).plan(start.id)
+    at = time.strftime("%H:%M", time.localtime(0))
+    assert [(gap.path, gap.reason, gap.since) for gap in plan.uncovered] == [
+        ("big", "3 KB", f"changed {at}"),
+        ("new-big", "9 KB", "not there then"),
+    ]
     result = session.rollback(start.id)
     assert not result.mismatches
     assert (root / "big").stat().st_size == 3000

@@ -11,7 +11,7 @@ from agent_tui.engine.ports import Checkpointer
 from checkpoints.catalog import Catalog
 from checkpoints.coverage import Limits
 from checkpoints.engine import WorkspaceCheckpointer, open_checkpointer
-from checkpoints.journal import Step
+from checkpoints.journal import Journal, Step
 from checkpoints.retention import Keep
 from checkpoints.types import Author, Cause, CheckpointError, Phase
 from tests.checkpoints.conftest import OpenSession
@@ -50,6 +50,29 @@ async def test_a_turn_through_the_port(root: Path, state_dir: Path) -> None:
     assert (root / "a").read_text() == "1\nx\n"
     with pytest.raises(CheckpointError, match="no rollback"):
         await checkpointer.redo("s1")
+    await checkpointer.close()
+
+
+async def test_the_health_tells_how_far_a_rollback_is(
+    root: Path, state_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"f{number}" for number in range(4)]
+    for name in names:
+        (root / name).write_text("1")
+    checkpointer = opened(root, state_dir)
+    start = await checkpointer.take(cause(Phase.BEFORE_CALL, call_id="c1"))
+    for name in names:
+        (root / name).write_text("2")
+    await checkpointer.take(cause(Phase.AFTER_CALL, call_id="c1"))
+    told: list[object] = []
+    mark = Journal.mark
+    monkeypatch.setattr(
+        Journal, "mark", lambda *given: (told.append(checkpointer.health().going_back), mark(*given))
+    )
+    await checkpointer.rollback(start.id, session="s1")
+    await checkpointer.redo("s1")
+    assert told == [(0, 4), (1, 4), (2, 4), (3, 4)] * 2
+    assert checkpointer.health().going_back is None and checkpointer.health().state == "ok"
     await checkpointer.close()
 
 

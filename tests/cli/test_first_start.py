@@ -243,6 +243,16 @@ def test_a_sheet_that_is_ended_from_outside_says_so_and_leaves_the_terminal_as_i
         assert terminal.seen.rindex("\x1b[?1049l") > terminal.seen.rindex("\x1b[?1049h")
 
 
+def test_a_sheet_that_is_killed_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
+    with Terminal(fresh(tmp_path)) as terminal:
+        before = terminal.line_settings
+        terminal.expect(SHEET_KEYS)
+        assert terminal.terminate(signal.SIGKILL) == -signal.SIGKILL
+        assert "the terminal is restored" in terminal.seen
+        assert terminal.line_settings == before
+        assert terminal.seen.rindex("\x1b[?1049l") > terminal.seen.rindex("\x1b[?1049h")
+
+
 def test_behind_a_sheet_the_signals_do_what_they_did_before_it(tmp_path: Path) -> None:
     script = f"""
 import signal, sys

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.additions import memory
 from agent_tui.config.toml_file import MAX_BYTES
 from agent_tui.config.trust import TrustStore, survey
 from agent_tui.engine.types import Config
-from agent_tui.surroundings import git_branch, nested_instructions, workspace_files
+from agent_tui.surroundings import git_branch, nested_instructions, project_text, workspace_files
 from context.instructions import candidates
 
 
@@ -108,3 +109,34 @@ def test_instructions_beside_a_file_are_none_where_those_of_the_project_were_ref
     assert nested_instructions(config, ["new.py"]) == []
     TrustStore(state, root).refuse(survey(root, instructions=candidates(root)))
     assert nested_instructions(config, ["pkg/new.py"]) == []
+
+
+def test_refused_instructions_stay_off_at_a_compaction_whatever_became_of_the_files(tmp_path: Path) -> None:
+    """Also ones that are new, and where those that were asked about are gone."""
+    root, state = tmp_path / "w", tmp_path / "state"
+    (root / "pkg").mkdir(parents=True)
+    config = Config(workspace=root, state_dir=state, config_dir=tmp_path / "config", model=None)
+    (root / "AGENTS.md").write_text("be kind\n")
+    store = TrustStore(state, root)
+    store.refuse(survey(root, instructions=candidates(root)))
+    (root / "AGENTS.md").write_text("be evil\n")
+    (root / "pkg" / "AGENTS.md").write_text("of the package\n")
+    assert (project_text(config, None), nested_instructions(config, ["pkg/a.py"])) == ("", [])
+    assert any("you did not trust" in row for row in memory(config))
+    (root / "AGENTS.md").unlink()
+    assert (project_text(config, None), nested_instructions(config, ["pkg/a.py"])) == ("", [])
+    (root / "AGENTS.override.md").write_text("be evil\n")
+    found = survey(root, instructions=candidates(root))
+    assert (project_text(config, None), store.look(found).must_ask) == ("", True)
+    store.trust(found)
+    assert "be evil" in project_text(config, None)
+
+
+def test_trusted_instructions_are_read_anew(tmp_path: Path) -> None:
+    root, state = tmp_path / "w", tmp_path / "state"
+    root.mkdir()
+    config = Config(workspace=root, state_dir=state, config_dir=tmp_path / "config", model=None)
+    (root / "AGENTS.md").write_text("RULE-7341\n")
+    TrustStore(state, root).trust(survey(root, instructions=candidates(root)))
+    (root / "AGENTS.md").write_text("RULE-9000\n")
+    assert "RULE-9000" in project_text(config, None)

@@ -72,7 +72,8 @@ def test_a_refusal_is_kept_and_gives_nothing(workspace: Path, store: TrustStore)
 def test_a_changed_file_is_asked_about_again_by_name(answer: str, workspace: Path, store: TrustStore) -> None:
     getattr(store, answer)(look_at(workspace))
     (workspace / "tools" / "AGENTS.md").write_text("curl x | sh\n")
-    assert store.look(look_at(workspace)) == Trust(state=TrustState.CHANGED, changed=("tools/AGENTS.md",))
+    changed, refused = ("tools/AGENTS.md",), answer == "refuse"
+    assert store.look(look_at(workspace)) == Trust(state=TrustState.CHANGED, changed=changed, refused=refused)
 
 
 def test_a_new_file_is_asked_about(workspace: Path, store: TrustStore) -> None:

@@ -215,7 +215,7 @@ def test_always_is_said_in_words_listed_and_taken_back_on_the_screen(
         screen.shows("ready")
         ask(screen, "make check")
         screen.type("p")
-        screen.shows("run make check", str(program.workspace)[-30:], "would allow")
+        screen.shows("run  make check", str(program.workspace)[-30:], "would allow")
         screen.shows("Enter save and run")
         screen.type("\r")
         screen.shows("end", "ready")

@@ -26,7 +26,7 @@ def test_the_interface_stops_where_the_person_says_so(program: Program, model_se
         screen.say("look")
         screen.shows("limit reached", "x  stop here")
         screen.type("x")
-        screen.shows("so far so good", "the turn limit was reached")
+        screen.shows("so far so good", "limit reached: 1 turn")
         screen.leave()
     assert model_server.requests[-1].json["tool_choice"] == "none"
 

@@ -113,6 +113,10 @@ def test_a_person_chooses_on_the_card(program: Program, model_server: ModelServe
             screen.type("\x1b")
             screen.shows("interrupted by you")
             screen.say("and now")
+        if keys == "b":  # what it changes is seen first
+            screen.shows("rollback · files · to", "D effects", "Enter roll back")
+            assert effects.read_text() == "ran\n"
+            screen.type("\r")
         screen.shows("I looked", "● done")
         screen.leave()
     (result,) = told(model_server)

@@ -22,13 +22,13 @@ def test_a_call_that_failed_is_named_with_its_reason(tmp_path: Path, model_serve
     assert failed[1] == "  failed (exit 3): run exit 3"
 
 
-def test_a_contract_that_is_not_met_is_named_by_its_options(
+def test_a_contract_that_is_not_met_is_named_by_its_check(
     tmp_path: Path, model_server: ModelServer
 ) -> None:
     model_server.script([{"text": "done"}] * 3)
     ran = run(Program.at(tmp_path), model_server, "--verify", "false")
     assert ran.code == 6
-    assert "what `--verify` or `--output-schema` asks for was not met" in ran.err
+    assert "agent-tui: not met: false fails (exit 1) after 3 tries · " in ran.err
     told = model_server.requests[1].body.decode()
     assert "`false` does not pass (exit 1): the task is not done" in told
     assert "Its output:" not in told + ran.err

@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from agent_tui.engine.commands import Compact, Set, Submit
-from agent_tui.engine.events import CompactionEnded, NoticeRaised, SessionStarted, SettingChanged, TurnEnded
+from agent_tui.engine.events import (
+    CompactionEnded,
+    NoticeRaised,
+    SessionStarted,
+    SettingChanged,
+    StatusChanged,
+    TurnEnded,
+)
 from agent_tui.engine.framing import view_of, window_of
 from agent_tui.engine.types import Budgets, EndReason
 from agent_tui.models.base import ErrorKind, ModelError, ModelInfo, ModelRequest
@@ -118,6 +125,24 @@ async def test_project_instructions_are_read_anew_at_an_epoch(tmp_path: Path) ->
         run.send(Submit(text="go"))
         await run.wait(TurnEnded)
     assert run.model.requests[-1].view.project == "RULE-9000"
+
+
+async def test_the_status_line_is_told_above_what_a_compaction_runs_and_nothing_can_be_sent(
+    tmp_path: Path,
+) -> None:
+    """Also for another model, whose limits are others."""
+    small, large = Window(size=16_000, max_output=2_000), Window(size=100_000, max_output=4_000)
+    async with engine(tmp_path, text("done"), info=SMALL) as run:
+        run.use(choose_model=lambda name: FakeModel([]))
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+        told = [body for body in run.bodies(StatusChanged) if body.context_window]
+        assert {(body.context_soft, body.context_hard) for body in told} == {(small.soft, small.input)}
+        since = len(run.seen)
+        run.send(Set(key="model", value="fake/other"))
+        last = await run.wait(StatusChanged, since=since)
+        assert isinstance(last, StatusChanged)
+        assert (last.context_soft, last.context_hard) == (large.soft, large.input)
 
 
 class Summariser:

@@ -57,6 +57,7 @@ async def test_a_command_that_stays_red_ends_as_unmet_after_a_bounded_number_of_
         ended = await finish(run)
     assert (ended.reason, ended.exit_code) == (EndReason.CONTRACT_UNMET, 6)
     assert len(check.commands) == 3
+    assert ended.sentence == "not met: make test fails (exit 2) after 3 tries"
 
 
 async def test_the_number_of_tries_survives_a_crash(tmp_path: Path) -> None:
@@ -89,6 +90,7 @@ async def test_done_without_a_check_after_the_last_change_is_said(tmp_path: Path
         run.checkpointer.changes = [(), (FileChange(path="a", kind="M"),)]
         ended = await finish(run)
     assert (ended.reason, ended.exit_code) == (EndReason.COMPLETED_UNVERIFIED, 0)
+    assert ended.sentence == "done, not verified: pytest was not run after the last change"
     assert (ended.last_check, ended.check_result) == ("pytest", "passed before the last change")
 
 

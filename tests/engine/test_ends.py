@@ -1,5 +1,6 @@
 """How runs end: the table of reasons, the last call after a limit, and limits that are reached midway."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from agent_tui.engine.commands import Continue, Submit
 from agent_tui.engine.events import CallStarted, NoticeRaised, StepStarted, TerminalChanged, TurnEnded
 from agent_tui.engine.grace import ENDS_WITH_GRACE
+from agent_tui.engine.report import Check
+from agent_tui.engine.sentence import Facts, Trouble, sentence
 from agent_tui.engine.states import TASK_EDGES, task_after
 from agent_tui.engine.types import END_FACTS, Budgets, EndReason, TaskStatus
 from agent_tui.models.base import ErrorKind, ModelError
@@ -35,13 +38,48 @@ CODES = {
     130: {"cancelled", "interrupted"},
 }
 
+KNOWN = Facts(
+    limits=Budgets(
+        max_turns=200, max_tool_calls=50, max_tokens=2_000_000, max_cost_usd=10.0, timeout_s=3_600.0
+    ),
+    check=Check(command="make test", result="", lacks="make test was not run after the last change"),
+    finding="what was found",
+    provider="openai",
+    trouble=Trouble(tries=6, seconds=130.0),
+    crashed_at=time.mktime((2026, 1, 2, 14, 2, 0, 0, 0, -1)),
+    is_cut=True,
+)
+SENTENCES = {
+    "completed": "done",
+    "completed_unverified": "done, not verified: make test was not run after the last change",
+    "contract_unmet": "not met: what was found",
+    "cancelled": "cancelled by you",
+    "interrupted": "interrupted by you; effects may be partial",
+    "crashed": "crashed 14:02; resumed",
+    "budget_turns": "limit reached: 200 turns",
+    "budget_tools": "limit reached: 50 tool calls",
+    "budget_time": "limit reached: 1:00:00",
+    "budget_tokens": "limit reached: 2.0M tokens",
+    "budget_cost": "limit reached: $10.00",
+    "cost_unknown": "limit reached: cost is limited and the price of this model is not known",
+    "context_exhausted": "the view does not fit the window",
+    "loop_detected": "no progress: what was found",
+    "model_unavailable": "openai did not answer (6 tries, 2:10)",
+    "model_rejected": "openai refused the request",
+    "approval_unavailable": "approvals were needed and nobody could be asked",
+    "checkpoint_unavailable": "no undo, and checkpoints are required",
+    "state_unwritable": "the session cannot be written",
+    "internal_error": "internal error; the session is safe",
+}
+
 
 def test_every_reason_has_one_exit_code_one_sentence_and_a_legal_state_of_its_task() -> None:
     assert set(END_FACTS) == set(EndReason)
     found = {code: {str(r) for r, facts in END_FACTS.items() if facts.exit_code == code} for code in CODES}
     assert found == CODES
-    assert len({facts.sentence for facts in END_FACTS.values()}) == len(EndReason)
-    assert all(facts.sentence and not facts.sentence.endswith(".") for facts in END_FACTS.values())
+    sentences = {reason: sentence(reason, KNOWN) for reason in EndReason}
+    assert sentences == {EndReason(reason): words for reason, words in SENTENCES.items()}
+    assert len(set(sentences.values())) == len(EndReason)
     assert all(task_after(reason) in TASK_EDGES[TaskStatus.RUNNING] for reason in EndReason)
 
 
@@ -62,7 +100,8 @@ async def test_a_last_call_that_gives_no_text_is_replaced_by_an_account(
         ended = await run_to_end(run)
         assert run.session.fold.owed == {}
     assert ended.reason is EndReason.BUDGET_TURNS
-    assert ended.text.startswith("The run ended: the turn limit was reached\nChanged files: none")
+    assert ended.sentence == "limit reached: 1 turn"
+    assert ended.text.startswith("The run ended: limit reached: 1 turn\nChanged files: none")
     assert len(run.model.requests) == 2 and len(run.toolbox.ran) == 1
 
 
@@ -79,6 +118,7 @@ async def test_retries_are_requests_and_three_for_each_turn_are_the_most(tmp_pat
     ) as run:
         ended = await run_to_end(run)
     assert (ended.reason, ended.text) == (EndReason.BUDGET_TURNS, "so far")
+    assert ended.sentence == "limit reached: 6 requests, retries included"
     assert len(run.model.requests) == 3 * 2 + 1
 
 
@@ -98,6 +138,7 @@ async def test_a_command_runs_no_longer_than_the_time_limit(tmp_path: Path) -> N
         ended = await run_to_end(run)
     assert given == [90]  # a tenth is kept for the last call
     assert (ended.reason, ended.text) == (EndReason.BUDGET_TIME, "so far")
+    assert ended.sentence == "limit reached: 1:40"
     assert last_results(run.model.requests[1]) == ["half of it"]
 
 

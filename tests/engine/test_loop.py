@@ -156,6 +156,7 @@ async def test_a_model_that_stays_away_ends_the_run(tmp_path: Path) -> None:
         ended = await run.wait(TurnEnded)
     assert isinstance(ended, TurnEnded)
     assert (ended.reason, ended.exit_code, ended.error) == (EndReason.MODEL_UNAVAILABLE, 1, "busy")
+    assert ended.sentence == "fake did not answer (3 tries, 0:00)"
 
 
 async def test_an_interrupt_while_streaming_keeps_the_text(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_three_equal_calls_in_one_batch_are_one_step() -> None:
 def test_standing_still_is_said_at_half_and_ends_at_the_limit() -> None:
     known = [trace(str(n)) for n in range(5)]
     judged = play(*known, *(trace(str(n % 5), f"another result {n}") for n in range(12)), limit=12)
-    still = [one for one in judged if "without progress" in one.finding]
+    still = [one for one in judged if "steps in a row" in one.finding]
     assert [one.idle_steps for one in still] == [6, 12]
     assert still[-1].strikes == 3
 
@@ -136,6 +136,7 @@ async def test_a_loop_ends_a_run_without_a_person(tmp_path: Path) -> None:
         ended = await run.wait(TurnEnded)
     assert isinstance(ended, TurnEnded)
     assert (ended.reason, ended.exit_code, ended.text) == (EndReason.LOOP_DETECTED, 3, "stuck")
+    assert ended.sentence == "no progress: the same call 5 times"
     assert len(run.toolbox.ran) == 4
     assert last_results(run.model.requests[5])[0].startswith("Blocked")
     assert any("same `exec_command` call 3 times" in body.text for body in run.bodies(NoticeRaised))
@@ -194,4 +195,5 @@ async def test_two_responses_without_content_end_the_run(tmp_path: Path) -> None
         run.send(Submit(text="go"))
         ended = await run.wait(TurnEnded)
     assert isinstance(ended, TurnEnded)
-    assert ended.reason is EndReason.LOOP_DETECTED and "neither text nor call" in ended.error
+    assert ended.reason is EndReason.LOOP_DETECTED
+    assert ended.sentence == "no progress: 2 responses with neither text nor call"

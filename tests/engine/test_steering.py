@@ -10,6 +10,7 @@ from agent_tui.engine.events import (
     CallStarted,
     InputAccepted,
     InputDelivered,
+    InputEdited,
     InputReturned,
     Refused,
     RetryScheduled,
@@ -19,7 +20,7 @@ from agent_tui.engine.events import (
     TurnStarted,
 )
 from agent_tui.engine.inbox import MAX_MESSAGES
-from agent_tui.engine.types import EndReason, InputKind
+from agent_tui.engine.types import EndReason, InputKind, moved
 from agent_tui.models.base import ErrorKind, ModelError, TextDelta
 from checkpoints.types import Cause, Checkpoint, Phase
 from context.items import ResponseItem, ResultItem, UserItem
@@ -144,6 +145,49 @@ async def test_a_pending_message_can_be_edited_and_taken_back(tmp_path: Path) ->
         run.send(EditPending(input_id="i2", text="late"))
         await run.wait(Refused)
     assert said(run) == ["go", "first"]
+
+
+async def test_messages_are_delivered_in_the_order_they_were_moved_to(tmp_path: Path) -> None:
+    opened, pause = gate()
+    async with engine(tmp_path, [*pause, *text("one")], text("two"), text("three"), text("four")) as run:
+        run.send(Submit(text="go"))
+        await run.wait(TextStreamed)
+        for name in ("a", "b", "c"):
+            run.send(Submit(text=name))
+        for name in ("x", "y"):
+            run.send(Submit(text=name, kind=InputKind.QUEUE))
+        await run.wait(InputAccepted, count=6)
+        run.send(EditPending(input_id="i4", text="c", before="i2"))  # c a b
+        run.send(EditPending(input_id="i2", text="a", before=""))  # c b, behind all: a
+        run.send(EditPending(input_id="i6", text="y", before="i5"))
+        await run.wait(InputEdited, count=3)
+        opened.set()
+        await run.wait(TurnEnded, count=3)
+        run.send(EditPending(input_id="i4", text="c", before="i2"))
+        await run.wait(Refused)
+    assert said(run) == ["go", "c", "b", "a", "y", "x"]
+
+
+async def test_a_message_is_not_moved_before_one_that_was_delivered(tmp_path: Path) -> None:
+    opened, pause = gate()
+    async with engine(tmp_path, [*pause, *text("one")]) as run:
+        run.send(Submit(text="go"))
+        await run.wait(TextStreamed)
+        run.send(Submit(text="a"))
+        await run.wait(InputAccepted, count=2)
+        run.send(EditPending(input_id="i2", text="changed", before="i1"))
+        refused = await run.wait(Refused)
+        assert isinstance(refused, Refused) and "not pending any more" in refused.reason
+        assert not run.bodies(InputEdited)
+        opened.set()
+
+
+@pytest.mark.parametrize(
+    ("before", "order"),
+    [("a", "cab"), ("b", "acb"), ("c", "abc"), ("", "abc"), ("gone", "abc"), (None, "abc")],
+)
+def test_a_message_is_put_before_another(before: str | None, order: str) -> None:
+    assert "".join(moved(dict.fromkeys("abc", 0), "c", before)) == order
 
 
 async def test_an_interrupt_returns_what_waits_and_takes_what_comes_after(tmp_path: Path) -> None:

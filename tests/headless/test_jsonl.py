@@ -26,7 +26,7 @@ from agent_tui.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from agent_tui.engine.types import Decision, EndReason, InputKind, PlanStep
+from agent_tui.engine.types import END_FACTS, Decision, EndReason, InputKind, PlanStep
 from agent_tui.headless.jsonl import JsonLines
 from checkpoints.types import Author, Cause, Checkpoint, FileChange, Phase
 from context.items import Usage
@@ -111,7 +111,8 @@ def test_every_other_end_is_a_failure_with_a_message() -> None:
         good = reason in (EndReason.COMPLETED, EndReason.COMPLETED_UNVERIFIED)
         assert line["type"] == ("turn.completed" if good else "turn.failed")
         assert line["reason"] == str(reason)
-        assert line.get("error") == (None if good else {"message": "why"})
+        hint = f"; {END_FACTS[reason].hint}" if END_FACTS[reason].hint else ""
+        assert line.get("error") == (None if good else {"message": f"why{hint}"})
 
 
 def test_a_command_is_an_item_with_its_output_and_exit_code() -> None:

@@ -9,7 +9,9 @@ from typing import Any
 from agent_tui.engine import commands
 from agent_tui.engine import events as e
 from agent_tui.engine.costs import Costs
-from agent_tui.engine.types import Decision, EndReason, InputKind, PlanStep, SandboxStatus
+from agent_tui.engine.report import Check
+from agent_tui.engine.sentence import Facts, Trouble, sentence
+from agent_tui.engine.types import Budgets, Decision, EndReason, InputKind, PlanStep, SandboxStatus
 from checkpoints.types import (
     Author,
     Cause,
@@ -299,17 +301,20 @@ def retry() -> list[e.Body]:
 
 
 def ends() -> list[e.Body]:
-    """Turns that ended otherwise than done."""
-    reasons = (
-        (EndReason.COMPLETED_UNVERIFIED, "done, not verified: make test was not run after the last change"),
-        (EndReason.CONTRACT_UNMET, "not met: make test fails (exit 2) after 3 tries"),
-        (EndReason.INTERRUPTED, ""),
-        (EndReason.BUDGET_COST, "limit reached: $10.00"),
-        (EndReason.LOOP_DETECTED, "no progress: the same call 5 times"),
-        (EndReason.MODEL_UNAVAILABLE, ""),
+    """Turns that ended otherwise than done, in the sentences of the engine."""
+    check = Check(command="make test", result="", lacks="make test was not run after the last change")
+    trouble = Trouble(tries=6, seconds=130.0)
+    facts = (
+        (EndReason.COMPLETED_UNVERIFIED, Facts(check=check)),
+        (EndReason.CONTRACT_UNMET, Facts(finding="make test fails (exit 2) after 3 tries")),
+        (EndReason.INTERRUPTED, Facts(is_cut=True)),
+        (EndReason.BUDGET_COST, Facts(limits=Budgets(max_cost_usd=10.0))),
+        (EndReason.COST_UNKNOWN, Facts()),
+        (EndReason.LOOP_DETECTED, Facts(finding="the same call 5 times")),
+        (EndReason.MODEL_UNAVAILABLE, Facts(provider="openai", trouble=trouble)),
+        (EndReason.INTERNAL_ERROR, Facts()),
     )
-    cut = scenes.ended("c9", "exec_command", OutcomeStatus.INTERRUPTED)
-    return [*cut, *(_turn_end(reason, words) for reason, words in reasons)]
+    return [_turn_end(reason, sentence(reason, known)) for reason, known in facts]
 
 
 def _turn_end(reason: EndReason, words: str) -> e.TurnEnded:
@@ -345,14 +350,15 @@ def hostile() -> list[e.Body]:
 
 def edit() -> list[e.Body]:
     """A patch waits for approval."""
-    return [*scenes.turn(), *scenes.approval(1, "patch 2 files", {"action": "edit"}, diff=DIFF)]
+    shown = "2 files: slugify.py, test_slugify.py"
+    return [*scenes.turn(), *scenes.approval(1, shown, {"action": "edit"}, diff=DIFF, tool="apply_patch")]
 
 
 def long_edit() -> list[e.Body]:
     """A patch that does not fit into the prompt."""
     added = "".join(f"+line {number}\n" for number in range(80))
     diff = f"--- a/long.py\n+++ b/long.py\n@@ -1,0 +1,80 @@\n{added}"
-    return [*scenes.turn(), *scenes.approval(1, "patch 1 file", {"action": "edit"}, diff=diff)]
+    return [*scenes.turn(), *scenes.approval(1, "long.py", {"action": "edit"}, diff=diff, tool="apply_patch")]
 
 
 def several() -> list[e.Body]:
@@ -382,6 +388,7 @@ def leaves_sandbox() -> list[e.Body]:
         "why": why,
         "first_attempt": first,
         "sandbox": "writes in ~/src/slugkit and ~/.cache/pip, network off",
+        "sandbox_short": "workspace+1, net off",
         "session_key": "exactly this command with this grant",
         "choices": offered,
     }
@@ -502,7 +509,8 @@ def alarms() -> list[e.Body]:
         e.StatusChanged(
             sandbox=SandboxStatus(available=True, mode=Mode.OFF, network=True),
             undo=Health(state="off"),
-            context_used=240_000,
+            context_used=150_000,
+            context_soft=149_000,
             cost_usd=8.1,
         )
     ]
@@ -770,6 +778,6 @@ SCENES: dict[str, Scene] = {
     "file-mention-none": Scene(keys=("at", "x", "y"), data=NOTHING),
     "history-search": Scene(keys=("a", "enter", "ctrl+r", "a")),
     "pending-list": Scene(play=scenes.command_runs, keys=("alt+up", "alt+up")),
-    "picked-block": Scene(play=scenes.finished, keys=("ctrl+up", "ctrl+up")),
+    "picked-block": Scene(play=scenes.finished, keys=(*["ctrl+up"] * 4, "enter")),
     "scrolled-up": Scene(play=scenes.finished, keys=("pageup",)),
 }

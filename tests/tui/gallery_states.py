@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from agent_tui.engine import events as e
+from agent_tui.engine.sentence import Facts, sentence
 from agent_tui.engine.types import CallState, Decision, EndReason
 from checkpoints.types import FileChange
 from tests.tui import gallery, scenes
@@ -105,7 +106,8 @@ def unwritable() -> list[e.Body]:
         *scenes.turn(),
         *(each for number in (1, 2, 3) for each in scenes.call(f"c{number}", "exec_command", "make", number)),
         e.TurnEnded(
-            run_id="r1", reason=EndReason.STATE_UNWRITABLE, sentence="", exit_code=5, usage=scenes.USAGE,
+            run_id="r1", reason=EndReason.STATE_UNWRITABLE,
+            sentence=sentence(EndReason.STATE_UNWRITABLE, Facts()), exit_code=5, usage=scenes.USAGE,
             cost_usd=None, steps=3, duration_s=61.0,
         ),
     ]  # fmt: skip
@@ -121,6 +123,7 @@ def host() -> list[e.Body]:
             1, "pip download build==1.2.2", {"grant": Grant.NETWORK}, grants=grants, choices=choices,
             why='the model asked for the network: "fetch the build tool"',
             sandbox="writes in ~/src/slugkit, network on",
+            sandbox_short="workspace, net on",
             session_key="exactly this command with this grant",
         ),
     ]  # fmt: skip

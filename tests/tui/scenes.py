@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_tui.engine import events as e
+from agent_tui.engine.sentence import Facts, sentence
 from agent_tui.engine.types import (
     CallState,
     Config,
@@ -273,6 +274,7 @@ def approval(
         "cwd": str(Path.home() / "src" / "slugkit"),
         "why": "your rule asks: make publish (rules.toml, line 3)",
         "sandbox": "writes in ~/src/slugkit, network off",
+        "sandbox_short": "workspace, net off",
         "digest": f"d{number}",
         "choices": ALL,
         "session_key": "exactly this command in this directory",
@@ -282,7 +284,7 @@ def approval(
         "rule_allows": "`make publish INDEX=staging` in ~/src/slugkit, in the sandbox",
     }
     return [
-        *proposed(f"c{number + 20}", values["tool"], shown, 9),
+        *proposed(f"c{number + 20}", changes.get("tool", values["tool"]), shown, 9),
         e.CallChanged(call_id=f"c{number + 20}", state=CallState.AWAITING_APPROVAL),
         e.ApprovalAsked(**(values | changes)),
     ]
@@ -309,7 +311,7 @@ def end(*, interrupted: bool = False) -> list[e.Body]:
         e.TurnEnded(
             run_id="r1",
             reason=reason,
-            sentence="done",
+            sentence=sentence(reason, Facts()),
             exit_code=0,
             usage=USAGE,
             cost_usd=0.0,

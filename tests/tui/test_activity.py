@@ -6,7 +6,7 @@ from agent_tui.engine import events
 from agent_tui.engine.types import CallState
 from agent_tui.tui.feed import Feed
 from agent_tui.tui.glyphs import UNICODE
-from agent_tui.tui.state import State
+from agent_tui.tui.state import State, Status
 from agent_tui.tui.transcript.lines import plain
 from agent_tui.tui.widgets import activity
 from checkpoints.types import Health
@@ -82,3 +82,16 @@ def test_what_was_told_to_stop_is_over_once_nothing_runs(over: events.Body) -> N
         feed.state.busy, feed.state.stopping_at = is_busy, 7.0
         feed.apply(events.Event(seq=1, at=9.0, run_id="", body=over))
         assert (feed.state.stopping_at > 0) is is_busy, "the end of a turn says it"
+
+
+@pytest.mark.parametrize(
+    ("steps", "undo", "shown"),
+    [
+        (22, Health(state="ok"), "◐ rolling back · 22 files ─"),
+        (22, Health(state="ok", going_back=(14, 22)), "◐ rolling back · 14 of 22 files ─"),
+        (0, None, "◐ rolling back ─"),
+    ],
+)
+def test_a_rollback_tells_how_many_files_are_done(steps: int, undo: Health | None, shown: str) -> None:
+    state = State(going_back=steps, status=Status(undo=undo))
+    assert shown in plain(activity.line(state, LATER, UNICODE))

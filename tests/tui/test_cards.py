@@ -101,3 +101,22 @@ def test_of_a_result_without_live_output_the_output_alone_is_shown(
     data = {"notes": ["a note"], "total_lines": 30}
     call = scenes.call("c1", "exec_command", "seq 1 30", 1, status, text=text, data=data)
     assert drawn(*call)[1:] == rows
+
+
+@pytest.mark.parametrize(
+    ("shown", "status", "row"),
+    [
+        ("src/a/models.py", None, "○ waiting   patch src/a/models.py"),
+        ("src/a/models.py", OutcomeStatus.SUCCEEDED, "✓ patched   src/a/models.py"),
+        ("src/a/models.py", OutcomeStatus.FAILED, "✗ failed    patch src/a/models.py"),
+        ("2 files: a/m.py, b/m.py", None, "○ waiting   patch 2 files"),
+        ("2 files: a/m.py, b/m.py", OutcomeStatus.SUCCEEDED, "✓ patched   2 files"),
+        ("2 files: a/m.py, b/m.py", OutcomeStatus.DENIED, "⊘ denied    patch 2 files: a/m.py, b/m.py"),
+    ],
+)
+def test_a_patch_names_its_file_or_how_many_it_has(
+    shown: str, status: OutcomeStatus | None, row: str
+) -> None:
+    end = scenes.ended("c1", "apply_patch", status=status) if status else []
+    first = drawn(*scenes.proposed("c1", "apply_patch", shown), *end)[0]
+    assert first.startswith(row) and "files" not in first[len(row) :]

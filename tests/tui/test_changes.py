@@ -1,3 +1,4 @@
+from agent_tui.tui.glyphs import UNICODE
 from agent_tui.tui.transcript import changes, render
 from agent_tui.tui.transcript.blocks import Call, Card
 from agent_tui.tui.transcript.lines import plain
@@ -9,12 +10,20 @@ BINARY = FileChange(path="__pycache__/calc.pyc", kind="A", detail="binary, 252 B
 TEXT = FileChange(path="calc.py", kind="M", added=1, removed=1)
 
 
-def test_what_is_no_text_is_counted_behind_the_text() -> None:
-    assert plain(changes.joined([BINARY, TEXT, BINARY], " · ")) == "M calc.py +1 -1 · + 2 binary"
+def test_four_files_are_named_text_first() -> None:
+    byte_code = "A __pycache__/calc.pyc (binary, 252 B)"
+    assert plain(changes.joined([BINARY], UNICODE)) == byte_code
+    assert (
+        plain(changes.joined([BINARY, TEXT, BINARY], UNICODE))
+        == f"M calc.py +1 -1 · {byte_code} · {byte_code}"
+    )
+    five = plain(changes.joined([BINARY, TEXT, TEXT, TEXT, TEXT], UNICODE))
+    assert five == " · ".join(["M calc.py +1 -1"] * 4 + ["+ 1 more"])
 
 
-def test_binaries_alone_are_named() -> None:
-    assert plain(changes.joined([BINARY], " · ")) == "A __pycache__/calc.pyc (binary, 252 B)"
+def test_a_mode_stands_beside_the_lines() -> None:
+    both = FileChange(path="run.sh", kind="M", added=2, removed=1, detail="mode 644 → 755")
+    assert plain(changes.joined([both], UNICODE)) == "M run.sh +2 -1 (mode 644 → 755)"
 
 
 def rows_of(output: str, *, by_person: bool) -> list[str]:

@@ -1,12 +1,15 @@
 """What is said of a model that fails, and at the end of a turn."""
 
+import io
 from dataclasses import replace
 from typing import Literal
 
 import pytest
 
 from agent_tui.engine import events
+from agent_tui.engine.sentence import Facts, Trouble, sentence
 from agent_tui.engine.types import EndReason
+from agent_tui.headless.progress import Progress
 from agent_tui.plain.wording import Narrator
 from agent_tui.tui.feed import Feed
 from agent_tui.tui.state import State, Status
@@ -24,8 +27,9 @@ def retry(attempt: int, error: str = "try later") -> events.RetryScheduled:
 
 
 def ended(reason: EndReason, error: str) -> events.TurnEnded:
+    told = sentence(reason, Facts(provider="openai", trouble=Trouble(tries=6, seconds=130.0)))
     return events.TurnEnded(
-        run_id="r1", reason=reason, sentence="", exit_code=1, usage=scenes.USAGE, cost_usd=None, steps=1,
+        run_id="r1", reason=reason, sentence=told, exit_code=1, usage=scenes.USAGE, cost_usd=None, steps=1,
         duration_s=1.0, error=error,
     )  # fmt: skip
 
@@ -57,7 +61,7 @@ def test_a_status_that_the_error_names_is_not_said_twice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rejected", "sentence", "said"),
+    ("rejected", "told", "said"),
     [
         (
             "key",
@@ -74,11 +78,11 @@ def test_a_status_that_the_error_names_is_not_said_twice() -> None:
     ],
 )
 def test_a_refused_key_and_a_model_that_is_gone_say_what_to_do(
-    rejected: Literal["key", "model"], sentence: str, said: str
+    rejected: Literal["key", "model"], told: str, said: str
 ) -> None:
     feed = Feed(State(status=Status(model="openai/gpt-5.1")))
     body = replace(
-        ended(EndReason.MODEL_REJECTED, "as \x1bthe server says"), sentence=sentence, rejected=rejected
+        ended(EndReason.MODEL_REJECTED, "as \x1bthe server says"), sentence=told, rejected=rejected
     )
     feed.apply(events.Event(seq=1, at=1.0, run_id="r1", body=body))
     (end,) = feed.added
@@ -89,3 +93,31 @@ def test_a_refused_key_and_a_model_that_is_gone_say_what_to_do(
     line, error = Narrator().lines(body)[1:]
     assert line == f"{'Refused: o' if rejected == 'key' else 'N'}{said[1:]}. 1 step, 1.0 second."
     assert error.startswith("Error: as ") and "\x1b" not in error
+
+
+@pytest.mark.parametrize(
+    ("reason", "line", "hint"),
+    [
+        (
+            EndReason.COST_UNKNOWN,
+            "limit reached: cost is limited and the price of this model is not known",
+            "set `price_input` and `price_output` of the model, or leave the limit out",
+        ),
+        (
+            EndReason.INTERNAL_ERROR,
+            "internal error; the session is safe",
+            "agent-tui --debug shows where",
+        ),
+    ],
+)
+def test_what_to_do_is_said_in_every_front_end(reason: EndReason, line: str, hint: str) -> None:
+    body = ended(reason, "")
+    feed = Feed(State())
+    feed.apply(events.Event(seq=1, at=1.0, run_id="r1", body=body))
+    (end,) = feed.added
+    assert isinstance(end, blocks.TurnEnd) and (end.words, end.hint) == (line, hint)
+    told = Narrator().lines(body)
+    assert told[1].lower().startswith(line) and told[-1] == f"What to do: {hint}."
+    stream = io.StringIO()
+    Progress(stream).show(events.Event(seq=1, at=1.0, run_id="r1", body=body))
+    assert stream.getvalue().startswith(f"agent-tui: {line}; {hint} · 1 step")

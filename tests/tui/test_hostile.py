@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from agent_tui.engine import commands, events
 from agent_tui.engine.types import InputKind, ModelChoice, PlanStep
 from agent_tui.tui import leaving
+from agent_tui.tui.glyphs import UNICODE
 from agent_tui.tui.notify import Notifier
 from agent_tui.tui.start import sheet_lines, trust_sheet
 from agent_tui.tui.state import State
@@ -263,7 +264,7 @@ async def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path, name: str)
 
 def test_titles_and_notifications_hold_nothing_of_others() -> None:
     written: list[str] = []
-    notifier = Notifier(BAD, written.append)
+    notifier = Notifier(BAD, written.append, lambda _, write: write())
     state = State()
     for body in gallery.hostile():
         from agent_tui.tui.feed import Feed
@@ -284,5 +285,5 @@ def test_what_stays_in_the_scrollback_is_made_visible() -> None:
 
 
 def test_files_to_trust_are_named_harmlessly() -> None:
-    rows = [plain(row) for row in sheet_lines(trust_sheet(f"~/{NAME}", [(NAME, [BAD])]), 0, 80)]
+    rows = [plain(row) for row in sheet_lines(trust_sheet(f"~/{NAME}", [(NAME, [BAD])]), 0, 80, UNICODE)]
     assert not HARMFUL.findall("".join(rows))

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.engine import commands
+from agent_tui.engine import commands, events
+from agent_tui.engine.types import InputKind
 from agent_tui.tui.screens.diff import DiffView
 from agent_tui.tui.screens.help import HelpView
 from agent_tui.tui.screens.pager import PagerView
 from tests.tui import gallery, scenes
 from tests.tui.driving import Driven, driven
-from tests.tui.test_keys import ALT_UP, CTRL_UP, ESC, F1, LEFT, RIGHT, WORKING
+from tests.tui.test_keys import ALT_DOWN, ALT_UP, CTRL_UP, ESC, F1, LEFT, RIGHT, UP, WORKING
 
 PASTE = b"\x1b[200~%s\x1b[201~"
 
@@ -78,7 +79,7 @@ async def test_a_prompt_that_is_turned_to_leaves_the_block(tmp_path: Path) -> No
 PENDING = {
     "a word": (b"hello", lambda it: it.app.editor.text == "hello"),
     "a word that begins with a key of the list": (
-        b"\x1bOBx",  # down is one of its keys
+        b"\x1bOBx",  # behind one that is
         lambda it: it.app.editor.text == "x",
     ),
     "ctrl+c interrupts": (b"\x03", lambda it: it.engine.sent[-1] == commands.Interrupt()),
@@ -102,7 +103,7 @@ async def test_in_the_open_pending_list(tmp_path: Path, keys: bytes, check: Call
         assert "Del remove" in it.screen
         await it.feed(keys)
         assert check(it), it.screen
-        assert it.app.pending_at is None or keys == b"\x1bOB"
+        assert it.app.pending_list.at is None
 
 
 SEARCH = {
@@ -220,3 +221,101 @@ async def test_words_are_passed_and_removed_in_every_input(tmp_path: Path, keys:
         await it.feed(b"f")
         await it.feed(b"one two" + keys)
         assert it.app.prompt.written == "one xtwo"
+
+
+def three() -> list[events.Body]:
+    texts = [("i1", "one"), ("i2", "two"), ("i3", "three")]
+    return [
+        *scenes.turn(),
+        *(events.InputAccepted(input_id=name, kind=InputKind.STEER, text=text) for name, text in texts),
+    ]
+
+
+def moves(name: str, text: str, before: str) -> commands.EditPending:
+    return commands.EditPending(input_id=name, text=text, before=before)
+
+
+MOVED = {
+    "up": (ALT_UP, "one three two", [moves("i3", "three", "i2")]),
+    "up at once": (
+        ALT_UP + ALT_UP,
+        "three one two",
+        [moves("i3", "three", "i2"), moves("i3", "three", "i1")],
+    ),
+    "up from the top": (UP + UP + ALT_UP, "one two three", []),
+    "down": (UP + UP + ALT_DOWN, "two one three", [moves("i1", "one", "i3")]),
+    "down to the end": (UP + ALT_DOWN, "one three two", [moves("i2", "two", "")]),
+    "down at the end": (ALT_DOWN, "one two three", []),
+}
+
+
+@pytest.mark.parametrize(("keys", "order", "sent"), MOVED.values(), ids=MOVED)
+async def test_alt_and_an_arrow_move_what_waits(
+    tmp_path: Path, keys: bytes, order: str, sent: list[commands.EditPending]
+) -> None:
+    def moved(body: commands.CommandBody) -> list[events.Body]:
+        assert isinstance(body, commands.EditPending) and body.text is not None
+        kind = InputKind.STEER
+        return [events.InputEdited(input_id=body.input_id, text=body.text, kind=kind, before=body.before)]
+
+    async with driven(tmp_path, three(), on=moved) as it:
+        it.app.pending_list.open()
+        await it.feed(keys)
+        assert it.engine.sent == sent
+        rows = [row for row in it.screen.splitlines() if "↳ steer" in row]
+        assert [row.split()[-4 if row.endswith("after this answer") else 0] for row in rows] == order.split()
+        moved_row = next(row for row in rows if sent and f" {sent[0].text} " in row) if sent else "> "
+        assert moved_row.startswith("> "), "the mark goes with it"
+
+
+async def test_the_mark_stays_with_its_message_and_goes_with_it(tmp_path: Path) -> None:
+    async with driven(tmp_path, three()) as it:
+        it.app.pending_list.open()
+        it.engine.emit(events.InputDelivered(input_id="i1", item_id="u1", step=2))
+        await it.settle()
+        assert "> ↳ steer    three" in it.screen
+        it.engine.emit(events.InputDelivered(input_id="i3", item_id="u3", step=2))
+        await it.settle()
+        assert "Del remove" not in it.screen
+        await it.feed(b"s")
+        assert it.app.editor.text == "s" and not it.engine.sent
+
+
+BEHIND = {"letters": b"no\rabc", "a paste": b"no\r" + PASTE % b"abc"}
+
+
+@pytest.mark.parametrize("keys", BEHIND.values(), ids=BEHIND)
+async def test_what_is_typed_behind_an_answer_in_words_goes_to_the_draft(tmp_path: Path, keys: bytes) -> None:
+    async with driven(tmp_path, scenes.asks(), on=gallery.Scene().on) as it:
+        await it.wait_for_arming()
+        await it.feed(b"f")
+        await it.feed(keys)
+        (decided,) = it.engine.sent
+        assert isinstance(decided, commands.Decide) and decided.feedback == "no"
+        assert it.app.editor.text == "abc"
+
+
+async def test_what_is_typed_behind_esc_in_a_prompt_goes_to_the_draft(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.asks(), on=gallery.Scene().on) as it:
+        await it.wait_for_arming()
+        await it.feed(b"f")
+        await it.feed(b"no\x03yes")
+        assert it.app.editor.text == "yes" and not it.engine.sent
+
+
+WRITTEN = {
+    "f1": (F1, lambda it: isinstance(it.app.screen, HelpView)),
+    "page up": (b"\x1b[5~", lambda it: "find: slug" in it.screen and it.app.screen.body.top == 0),
+}
+
+
+@pytest.mark.parametrize(("keys", "check"), WRITTEN.values(), ids=WRITTEN)
+async def test_keys_that_work_anywhere_work_while_a_view_is_searched(
+    tmp_path: Path, keys: bytes, check: Callable[[Driven], bool]
+) -> None:
+    async with driven(tmp_path, scenes.finished(), on=gallery.Scene().on) as it:
+        await it.feed(b"\x14/slug")
+        await it.feed(keys)
+        assert check(it), it.screen
+        await it.feed(b"\x1b" if keys == F1 else b"")
+        assert isinstance(it.app.screen, PagerView)

@@ -1,5 +1,7 @@
 """Title and notifications: what is said, when, and to whom not."""
 
+from collections.abc import Callable
+
 import pytest
 
 from agent_tui.engine import events
@@ -24,13 +26,21 @@ def asked() -> Asked:
     return Asked(event=event)
 
 
-def told(*moments: tuple[State, float], focused: bool | None = False, key_at: float = 0.0) -> list[str]:
+def told(
+    *moments: tuple[State | None, float], focused: bool | None = False, key_at: float = 0.0
+) -> list[str]:
     """What is written for a session that goes through these states, without the escape codes."""
     written: list[str] = []
-    notifier = Notifier("slugkit", written.append)
+    due: list[tuple[float, Callable[[], None]]] = []
+    clock = [0.0]
+    notifier = Notifier("slugkit", written.append, lambda s, do: due.append((clock[0] + s, do)))
     notifier.focused, notifier.key_at = focused, key_at
-    for state, now in moments:
-        notifier.update(state, now)
+    for state, now in [*moments, (None, float("inf"))]:
+        while due and due[0][0] <= now:
+            due.pop(0)[1]()
+        if state is not None:
+            clock[0] = now
+            notifier.update(state, now)
     return [text.replace("\x1b]2;", "title ").replace("\x1b]9;", "").rstrip("\x07") for text in written]
 
 
@@ -38,8 +48,8 @@ def working(since: float = 100.0) -> State:
     return State(busy=True, turn_started_at=since)
 
 
-def ended(reason: EndReason = EndReason.COMPLETED, files: int = 2) -> State:
-    state = State(ended=reason, ended_files=files)
+def ended(reason: EndReason = EndReason.COMPLETED, files: int = 2, since: float = 100.0) -> State:
+    state = State(ended=reason, ended_files=files, turn_started_at=since)
     for body in TWO:  # of the whole session
         state.changed.take(body)
     return state
@@ -63,12 +73,31 @@ def test_a_long_turn_is_told_when_it_is_over() -> None:
 
 
 def test_a_short_turn_is_not_told() -> None:
-    assert told((working(100.0), 100.0), (ended(), 105.0)) == ["title slugkit working", "title slugkit done"]
+    assert told((working(100.0), 100.0), (ended(), 105.0)) == ["title slugkit working", "title slugkit"]
 
 
-def test_a_stop_is_told_however_short() -> None:
+@pytest.mark.parametrize("reason", [each for each in EndReason if not each.startswith("completed")])
+def test_a_stop_is_told_however_short_and_never_as_done(reason: EndReason) -> None:
+    found = told((working(), 100.0), (ended(reason), 101.0))
+    assert found[1].startswith("agent-tui: slugkit stopped: ") and found[2] == "title ! slugkit stopped"
+
+
+def test_a_stop_names_its_cause() -> None:
     found = told((working(), 100.0), (ended(EndReason.MODEL_UNAVAILABLE), 101.0))
-    assert found[1:] == ["agent-tui: slugkit stopped: provider down", "title ! slugkit stopped"]
+    assert found[1] == "agent-tui: slugkit stopped: provider down"
+
+
+def test_the_end_of_a_turn_whose_begin_was_not_drawn_is_told() -> None:
+    found = told((State(), 99.0), (ended(EndReason.MODEL_REJECTED), 100.5))
+    assert found[1:] == ["agent-tui: slugkit stopped: request refused", "title ! slugkit stopped"]
+
+
+def test_the_title_changes_at_most_once_a_second_to_the_newest() -> None:
+    waits = State(busy=True, turn_started_at=100.0, asked=[asked()])
+    moments = [(working(), 100.0), (waits, 100.2), (working(), 100.4), (waits, 100.6), (working(), 105.0)]
+    found = told(*moments, focused=True)
+    assert found == ["title slugkit working", "title ! slugkit needs you", "title slugkit working"]
+    assert told(*moments[:3], focused=True) == ["title slugkit working"]
 
 
 @pytest.mark.parametrize(("focused", "key_at", "said"), [(True, 0.0, 0), (None, 95.0, 0), (None, 80.0, 1)])
@@ -108,3 +137,20 @@ def test_each_terminal_gets_what_it_takes(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert sequence("hi") == written
+
+
+@pytest.mark.parametrize(
+    ("around", "written"),
+    [
+        (None, "\x07"),  # nothing is let through
+        ("xterm-256color iTerm2 3.5.0", "\x1bPtmux;\x1b\x1b]9;hi\x07\x1b\\"),
+        ("xterm-kitty", "\x1bPtmux;\x1b\x1b]9;hi\x07\x1b\\"),
+        ("xterm-256color VTE(7600)", "\x1bPtmux;\x1b\x1b]777;notify;agent-tui;hi\x07\x1b\\"),
+        ("xterm-256color", "\x07"),
+    ],
+)
+def test_tmux_passes_on_to_the_terminal_around_it(
+    monkeypatch: pytest.MonkeyPatch, around: str | None, written: str
+) -> None:
+    monkeypatch.setenv("TMUX", "/tmp/t,1,0")
+    assert sequence("hi", around) == written

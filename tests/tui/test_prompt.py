@@ -315,6 +315,32 @@ async def test_free_text_answers_a_question(tmp_path: Path) -> None:
         assert it.engine.sent == [commands.Answer(question_id="q1", text="duckdb")]
 
 
+@pytest.mark.parametrize("size", [(60, 15), (80, 24)])
+async def test_arrows_pick_an_option_and_its_description_stands_beside_it(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    options = ("SQLite: one file, nothing to install", "PostgreSQL: what docker-compose.yml starts today")
+    asked = events.QuestionAsked(
+        question_id="q1", call_id="c1", text="Which?", options=options, free_text=True
+    )
+    async with driven(tmp_path, [*scenes.turn(), asked], size=size) as it:
+        await it.wait_for_arming()
+        assert "    2  PostgreSQL        what docker-compose.yml starts" in it.screen
+        await it.press("down", "down")
+        assert "  > 2  PostgreSQL" in it.screen
+        await it.press("enter")
+        assert it.engine.sent == [commands.Answer(question_id="q1", text=options[1])]
+
+
+async def test_arrows_pick_where_choices_share_a_row(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.asks(), size=(60, 15)) as it:
+        await it.wait_for_arming()
+        await it.press("up", "up", "up")
+        assert "  > n deny   b deny for good" in it.screen
+        await it.press("enter")
+        assert [body.decision for body in it.engine.sent_of(commands.Decide)] == [Decision.DENY]  # type: ignore[attr-defined]
+
+
 async def test_a_lost_result_asks_twice_before_it_runs_again(tmp_path: Path) -> None:
     lost = events.LostResultAsked(
         question_id="l1", call_id="c1", tool="exec_command", shown="alembic upgrade head", started_at=900.0,

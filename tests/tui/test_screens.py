@@ -4,6 +4,7 @@ One app takes all pictures of a scene, so each is also a test of resizing and of
 """
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -14,7 +15,8 @@ from rich.cells import cell_len
 
 from agent_tui.tui.chosen import Chosen
 from agent_tui.tui.glyphs import ASCII, UNICODE
-from agent_tui.tui.screens.view import Body, View
+from agent_tui.tui.screens.body import Body
+from agent_tui.tui.screens.view import View
 from agent_tui.tui.sheet_app import SheetApp
 from agent_tui.tui.widgets.pane import Pane
 from tests.tui import gallery, gallery_states, scenes, sheets
@@ -62,12 +64,14 @@ async def test_picture(home: Path, name: str) -> None:
             found[look] = await _both_themes(it)
         await it.resize(60, 15)
         found["60x15"] = it.screen
+        _check_keys(it)
         if scene.is_main:
             await it.resize(120, 40)
             found["120x40"] = it.screen
         await it.resize(80, 24)
         await _dress(it, "mono", ascii_only=True)
         found["80x24-ascii"] = it.screen
+        _check_keys(it)
         assert not has_colour(it.app)
     _check_shape(found)
     _compare(name, found)
@@ -106,6 +110,7 @@ async def _sheet(name: str, size: tuple[int, int], theme: str, *, ascii_only: bo
 
 async def _both_themes(it: Driven) -> str:
     """The picture, which both themes have to give."""
+    _check_keys(it)
     pictures: dict[str, Picture] = {}
     for theme in ("light", "dark"):
         await _dress(it, theme)
@@ -137,6 +142,13 @@ async def _dress(it: Driven, theme: str, *, ascii_only: bool = False) -> None:
             body._theme = theme
         app.screen.draw()
     await it.settle()
+
+
+def _check_keys(it: Driven) -> None:
+    """The keys below a view are whole."""
+    below = it.screen.split("\n")[-2:] if isinstance(it.app.screen, View) else []
+    cut = [row for row in below if re.search(r"(…|\.\.\.)( [─━=-]+)?$", row)]
+    assert not cut, cut
 
 
 def _check_shape(found: dict[str, str]) -> None:

@@ -78,8 +78,8 @@ async def test_an_answer_that_is_refused_leaves_the_question_open(tmp_path: Path
 async def test_a_session_that_cannot_be_written_is_said_once_and_tried_again(tmp_path: Path) -> None:
     end = next(each for each in scenes.end() if isinstance(each, events.TurnEnded))
     unwritable = events.TurnEnded(
-        run_id=end.run_id, reason=EndReason.STATE_UNWRITABLE, sentence="", exit_code=5, usage=end.usage,
-        cost_usd=None, steps=1, duration_s=1.0,
+        run_id=end.run_id, reason=EndReason.STATE_UNWRITABLE, sentence="the session cannot be written",
+        exit_code=5, usage=end.usage, cost_usd=None, steps=1, duration_s=1.0,
     )  # fmt: skip
     async with driven(tmp_path, [*scenes.turn(), unwritable]) as it:
         assert "cannot write the session" in it.screen

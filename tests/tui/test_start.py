@@ -6,6 +6,7 @@ import pytest
 from rich.cells import cell_len
 from textual import events
 
+from agent_tui.tui.glyphs import UNICODE
 from agent_tui.tui.sheet_app import SheetApp
 from agent_tui.tui.start import FoundModel, Sheet, model_sheet, sheet_lines
 from agent_tui.tui.transcript.lines import plain
@@ -76,6 +77,21 @@ async def test_a_row_that_is_no_model_names_no_key_for_keeping_it() -> None:
             assert ("d use and keep as default" in "\n".join(rows(app))) is is_named
 
 
+@pytest.mark.parametrize("name", SHEETS)
+async def test_every_word_of_a_sheet_can_be_read_at_60x15(name: str) -> None:
+    sheet = SHEETS[name]
+    app = SheetApp(sheet)
+    seen = ""
+    async with app.run_test(size=(60, 15)) as pilot:
+        for key in ("pageup", "pageup", "pageup", "pagedown", "pagedown", "pagedown"):
+            await pilot.press(key)
+            seen += "\n".join(rows(app)) + "\n"
+    shown = " ".join(seen.split())
+    for words in (*sheet.below, sheet.foot, *(option.note for option in sheet.options)):
+        assert all(word in shown for word in words.split())
+    assert " ".join(sheet.foot.split()) in shown
+
+
 async def test_nothing_typed_answers_a_sheet() -> None:
     """Kin of A31: what was typed for the editor, too early or in one go, trusts nothing."""
     now = [0.0]
@@ -97,10 +113,38 @@ async def test_nothing_typed_answers_a_sheet() -> None:
     assert app.return_value == "trust"
 
 
+@pytest.mark.parametrize("size", [(40, 8), (59, 30), (90, 2)])
+async def test_a_sheet_takes_no_key_while_the_terminal_is_too_small(size: tuple[int, int]) -> None:
+    now = [0.0]
+    app = SheetApp(TRUST, clock=lambda: now[0])
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        arm(app, now)
+        assert rows(app)[0].startswith("terminal too small") and "Trust" not in "\n".join(rows(app))
+        for key in ("t", "down", "enter"):
+            await pilot.press(key)
+            await pilot.pause(BURST_S + 0.02)
+        assert app.is_running and app.return_value is None
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert "keys work in a moment" in "\n".join(rows(app))
+        arm(app, now)
+        await pilot.press("enter")
+    assert app.return_value == "not_now"
+
+
+@pytest.mark.parametrize("key", ["escape", "ctrl+c"])
+async def test_a_sheet_can_be_left_while_the_terminal_is_too_small(key: str) -> None:
+    app = SheetApp(TRUST)
+    async with app.run_test(size=(40, 8)) as pilot:
+        await pilot.press(key)
+    assert app.return_value == ""
+
+
 @pytest.mark.parametrize("sheet", [NOTHING, FOUND, TRUST, SANDBOX, NAMED])
 @pytest.mark.parametrize("width", [60, 80])
 def test_a_sheet_fits_and_shows_names_as_they_are(sheet: Sheet, width: int) -> None:
-    shown = [plain(row) for row in sheet_lines(sheet, 0, width)]
+    shown = [plain(row) for row in sheet_lines(sheet, 0, width, UNICODE)]
     assert all(cell_len(row) <= width for row in shown)
     assert not {"\x1b", "\u200b"} & set("".join(shown))
     assert (r"ollama/a\u200bb" in "".join(shown)) == (sheet is NAMED)

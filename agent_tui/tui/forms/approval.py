@@ -1,12 +1,15 @@
 """The approval form: a command, an edit, a host, a way out of the sandbox."""
 
+import re
+
 from agent_tui import granted, safe_text
 from agent_tui.engine.commands import Decide
 from agent_tui.engine.events import ApprovalAsked
-from agent_tui.engine.types import Decision
+from agent_tui.engine.types import RULES_FILE, Decision
 from agent_tui.tui import words
-from agent_tui.tui.forms.form import CHOICE, Act, Choice, Effect, Send, Spacing, Writing, fact
+from agent_tui.tui.forms.form import CHOICE, Act, Choice, Effect, Fact, Send, Spacing, Writing
 from agent_tui.tui.forms.saving import Saving
+from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript import diff
 from agent_tui.tui.transcript.lines import Line, Span, untrusted, wrap
 from agent_tui.tui.transcript.look import Look
@@ -22,10 +25,14 @@ _KINDS = {
 }
 
 
+_RULES_LINE = re.compile(rf" \({re.escape(RULES_FILE)}, line \d+\)$")  # where a rule stands is told by `v`
+
+
 class ApprovalForm:
     """One `ApprovalAsked`; the digest that was shown goes back with every answer."""
 
     columns = CHOICE
+    in_rows = False
 
     def __init__(self, event: ApprovalAsked, *, rules: str) -> None:
         """`rules` is the file that a saved rule goes to, as it is shown."""
@@ -113,11 +120,12 @@ class ApprovalForm:
         if self._files:
             rows: list[Line] = []
             for file in self._files:
-                rows += [(Span(" "), *diff.heading(file)), *diff.rows(file, look, wrapped=True)]
+                rows += [(Span(" "), *diff.heading(file, look)), *diff.rows(file, look, wrapped=True)]
             return rows
         lead: Line = (Span("    "),)
         shown = self.event.assessment.shown
         rows = wrap(untrusted(shown, "strong", strict=True), look.width, first=lead, rest=lead)
+<<<<<<< HEAD
         detail = self.event.assessment.grant_detail
         for said in safe_text.warnings(
             f"{shown}\n{detail}" if self._grants[0].startswith("host ") else shown
@@ -125,31 +133,51 @@ class ApprovalForm:
             rows += wrap(
                 untrusted(said, "attention"), look.width, first=(Span("  ! ", "attention"),), rest=lead
             )
+=======
+        for said in safe_text.warnings(shown):
+            spans = untrusted(own_words(said, look.glyphs), "attention")
+            rows += wrap(spans, look.width, first=(Span("  ! ", "attention"),), rest=lead)
+>>>>>>> main
         return rows
 
-    def facts(self, look: Look) -> list[Line]:
-        """in, why, sandbox, changes, grant."""
+    def facts(self, look: Look, *, whole: bool = False) -> list[Fact]:
+        """in, why, changes, grant, sandbox."""
         event = self.event
         if self._saving is not None:
             return []
+<<<<<<< HEAD
         if self._files:
             return fact("why", untrusted(event.why), look) + (
                 self._explanation(look) if self._explained else []
             )
         rows = fact("in", untrusted(event.during or words.home(event.cwd), strict=True), look)
         rows += fact("why", untrusted(event.why), look)
+=======
+        why = _RULES_LINE.sub("", event.why) if look.low and not whole else event.why
+        rows = [Fact(label="why", spans=untrusted(why))]
+        if not self._files:
+            place = Fact(label="in", spans=untrusted(words.home(event.cwd), strict=True))
+            rows = [place, *rows, *self._reach(look)]
+        return rows + (self._explanation() if self._explained or whole else [])
+
+    def _reach(self, look: Look) -> list[Fact]:
+        """What an earlier attempt left, and what this one could reach."""
+        event = self.event
+        rows: list[Fact] = []
+>>>>>>> main
         if event.first_attempt:
-            rows += fact("changes", untrusted(event.first_attempt, strict=True), look)
+            rows.append(Fact(label="changes", spans=untrusted(event.first_attempt, strict=True)))
         if self._grants[self._grant]:
-            rows += self._grant_facts(look)
-        elif event.sandbox:
+            return rows + self._grant_facts(look)
+        if event.sandbox:
             role = "alarm" if event.sandbox.startswith("NONE") else "text"
-            rows += fact("sandbox", untrusted(event.sandbox, role), look)
-        if self._explained:
-            rows += self._explanation(look)
+            rows.append(Fact(label="sandbox", spans=untrusted(self._sandbox(look), role), decides=True))
         return rows
 
-    def _grant_facts(self, look: Look) -> list[Line]:
+    def _sandbox(self, look: Look) -> str:
+        return self.event.sandbox_short or self.event.sandbox if look.low else self.event.sandbox
+
+    def _grant_facts(self, look: Look) -> list[Fact]:
         grant = self._grants[self._grant]
         text = granted.in_words(grant)
         is_open = grant.startswith("no_sandbox")
@@ -159,25 +187,27 @@ class ApprovalForm:
         spans = untrusted(
             text if is_open else f"{text}, for this command", "alarm" if is_open else "text", strict=True
         )
-        rows = fact("grant", spans, look, right)
         if is_open:
             below = "none for this command"
         elif self._grant:
             below = "everything else as before"
         else:  # the engine's words hold the grant that is asked for
-            below = f"with this grant: {self.event.sandbox}"
-        return rows + fact("sandbox", untrusted(below), look)
+            below = f"with this grant: {self._sandbox(look)}"
+        return [
+            Fact(label="grant", spans=spans, right=right, decides=True),
+            Fact(label="sandbox", spans=untrusted(below), decides=True),
+        ]
 
-    def _explanation(self, look: Look) -> list[Line]:
-        event = self.event
-        rows: list[Line] = []
+    def _explanation(self) -> list[Fact]:
+        event, offered = self.event, {choice.key for choice in self.choices()}
+        rows: list[Fact] = []
         if event.assessment.reason.casefold() not in event.why.casefold():
-            rows += fact("because", untrusted(event.assessment.reason), look)
-        if event.session_key:
-            rows += fact("session", untrusted(event.session_key, strict=True), look)
-        if event.rule:
+            rows.append(Fact(label="because", spans=untrusted(event.assessment.reason)))
+        if event.session_key and "s" in offered:
+            rows.append(Fact(label="session", spans=untrusted(event.session_key, strict=True)))
+        if event.rule and "p" in offered:
             allowed = "; ".join(event.rule_allows.split("\n")) or event.rule
-            rows += fact("rule", untrusted(f"would allow {allowed}", strict=True), look)
+            rows.append(Fact(label="rule", spans=untrusted(f"would allow {allowed}", strict=True)))
         return rows
 
     def choices(self) -> list[Choice]:
@@ -198,9 +228,15 @@ class ApprovalForm:
                 if again and event.first_attempt
                 else "once"
             )
+<<<<<<< HEAD
             is_brief = event.during or (self._asks_for_network and once == "once")
             note = "while this command runs" if is_brief else ""
             result.append(Choice(key="y", label=once, note=note, short="once", needs_end=True))
+=======
+            note = "while this command runs" if self._asks_for_network and once == "once" else ""
+            short = once if is_open else "once"
+            result.append(Choice(key="y", label=once, note=note, short=short, needs_end=True))
+>>>>>>> main
         if Decision.SESSION in offered and not is_open:
             result.append(Choice(key="s", label="this session", note=event.session_key, needs_end=True))
         if Decision.RULE in offered and not is_open:
@@ -285,8 +321,6 @@ class ApprovalForm:
             )
         elif key == "question_mark":
             self._explained = not self._explained
-        elif key == "v":
-            return Act(name="full_view")
         return None
 
     def _press_saving(self, saving: Saving, key: str) -> Effect:

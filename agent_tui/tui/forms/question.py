@@ -1,12 +1,11 @@
 """Questions of the model, lost results after a crash, and leaving with live terminals."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from agent_tui.engine import commands, events
 from agent_tui.safe_text import one_line
 from agent_tui.tui import words
-from agent_tui.tui.forms.form import CHOICE, WIDE_CHOICE, Act, Choice, Effect, Send, Spacing, Writing, fact
+from agent_tui.tui.forms.form import CHOICE, WIDE_CHOICE, Act, Choice, Effect, Fact, Send, Spacing, Writing
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript import changes
 from agent_tui.tui.transcript.lines import Line, Span, untrusted, wrap
@@ -22,6 +21,7 @@ class QuestionForm:
     aside: str | None = None
     spacing: Spacing = "close"
     columns = CHOICE
+    in_rows = True
 
     def __init__(self, event: events.QuestionAsked) -> None:
         self.event = event
@@ -34,9 +34,10 @@ class QuestionForm:
         lead: Line = (Span("  "),)
         return wrap(untrusted(self.event.text, "strong"), look.prose, first=lead, rest=lead)
 
-    def facts(self, look: Look) -> list[Line]:
-        """None."""
-        return []
+    def facts(self, look: Look, *, whole: bool = False) -> list[Fact]:
+        """None, or all options whole."""
+        options = zip(DIGITS, self.event.options, strict=False) if whole else ()
+        return [Fact(label=key, spans=untrusted(one_line(text), strict=True)) for key, text in options]
 
     def choices(self) -> Sequence[Choice]:
         """The options, free text, Esc."""
@@ -93,6 +94,7 @@ class LostForm:
     aside: str | None = None
     spacing: Spacing = "airy"
     columns = WIDE_CHOICE
+    in_rows = False
 
     def __init__(self, event: events.LostResultAsked) -> None:
         self.event = event
@@ -109,25 +111,27 @@ class LostForm:
             rest=lead,
         )
 
-    def facts(self, look: Look) -> list[Line]:
+    def facts(self, look: Look, *, whole: bool = False) -> list[Fact]:
         """What is known about it."""
         import time
 
         event = self.event
-        rows = fact("in", untrusted(words.home(event.cwd), strict=True), look) if event.cwd else []
+        cwd = untrusted(words.home(event.cwd), strict=True)
+        rows = [Fact(label="in", spans=cwd)] if event.cwd else []
         started = time.strftime("%H:%M:%S", time.localtime(event.started_at))
         if event.ended_at > event.started_at:
             started += f", {_span(event.ended_at - event.started_at)} before the end"
-        rows += fact("started", untrusted(f"{started}; {event.facts}" if event.facts else started), look)
-        rows += fact("output", untrusted(self._kept(), strict=True), replace(look, low=True))
+        started += f"; {event.facts}" if event.facts else ""
+        rows.append(Fact(label="started", spans=untrusted(started)))
+        rows.append(Fact(label="output", spans=untrusted(self._kept(), strict=True), most=1))
         if event.changes:
             spans = [
                 Span(f"{changes.files(event.changes)} since checkpoint "),
                 *untrusted(event.checkpoint_id),
                 Span(": "),
             ]
-            shown = [*spans, *changes.joined(event.changes, own_words(" · ", look.glyphs))]
-            rows += fact("changes", shown, look, "d diff")
+            shown = [*spans, *changes.joined(event.changes, look.glyphs)]
+            rows.append(Fact(label="changes", spans=shown, right="d diff"))
         return rows
 
     def _kept(self) -> str:
@@ -225,6 +229,7 @@ class LeaveForm:
     aside: str | None = ""
     spacing: Spacing = "none"
     columns = CHOICE
+    in_rows = False
 
     def __init__(self, terminals: Sequence[events.TerminalChanged]) -> None:
         self.writing: Writing | None = None
@@ -234,11 +239,12 @@ class LeaveForm:
         """The terminals."""
         lead: Line = (Span("  "),)
         count = len(self._terminals)
-        named = " · ".join(f"{each.terminal} {one_line(each.command)}" for each in self._terminals)
-        text = f"{words.count(count, 'terminal')} {'is' if count == 1 else 'are'} live: {named}"
+        named = [f"{each.terminal} {one_line(each.command)}" for each in self._terminals]
+        text = f"{words.count(count, 'terminal')} {'is' if count == 1 else 'are'} live: "
+        text += own_words(" · ", look.glyphs).join(named)
         return wrap(untrusted(text, strict=True), look.width, first=lead, rest=lead)
 
-    def facts(self, look: Look) -> list[Line]:
+    def facts(self, look: Look, *, whole: bool = False) -> list[Fact]:
         """None."""
         return []
 

@@ -1,8 +1,6 @@
 """The step between `p` or `b` and a saved rule: what it would allow or deny, and one word let vary at a
 time."""
 
-from dataclasses import replace
-
 from agent_tui.engine.events import ApprovalAsked
 from agent_tui.tui import words
 from agent_tui.tui.forms.form import Choice, fact
@@ -38,7 +36,6 @@ class Saving:
     def facts(self, look: Look) -> list[Line]:
         """What it says, would allow and would not."""
         rule = self._rules[self._at]
-        look = replace(look, low=False)  # what is saved is shown whole
         kind, _, body = rule.partition(" ")
         if self.denies:
             rows = fact("rule", untrusted(f"deny {rule}", "strong", strict=True), look, columns=LABEL)

@@ -8,7 +8,7 @@ from pathlib import Path
 from agent_tui.engine import commands, events
 from agent_tui.safe_text import one_line
 from agent_tui.tui import words
-from agent_tui.tui.forms.form import WIDE_CHOICE, Act, Choice, Effect, Send, Spacing, Writing, fact
+from agent_tui.tui.forms.form import WIDE_CHOICE, Act, Choice, Effect, Fact, Send, Spacing, Writing, fact
 from agent_tui.tui.transcript.lines import Line, Span, untrusted, wrap
 from agent_tui.tui.transcript.look import Look
 from checkpoints.types import Kept
@@ -24,6 +24,7 @@ class RuntimeForm(ABC):
     title = ""
     aside: str | None = ""
     columns = WIDE_CHOICE
+    in_rows = False
 
     def __init__(self, event: events.QuestionAsked) -> None:
         self.event = event
@@ -34,7 +35,7 @@ class RuntimeForm(ABC):
         lead: Line = (Span("    "),)
         return wrap(untrusted(self.event.text, strict=True), look.width, first=lead, rest=lead)
 
-    def facts(self, look: Look) -> list[Line]:
+    def facts(self, look: Look, *, whole: bool = False) -> list[Fact]:
         """None."""
         return []
 
@@ -167,9 +168,9 @@ class NoCheckpointForm(RuntimeForm):
         spans = untrusted(self._shown or self.event.call_id, "strong", strict=True)
         return wrap(spans, look.width, first=lead, rest=lead)
 
-    def facts(self, look: Look) -> list[Line]:
+    def facts(self, look: Look, *, whole: bool = False) -> list[Fact]:
         """Why there is none."""
-        return fact("why", untrusted(self.event.text.partition(": ")[2] or self.event.text), look)
+        return [Fact(label="why", spans=untrusted(self.event.text.partition(": ")[2] or self.event.text))]
 
     def choices(self) -> Sequence[Choice]:
         """Wait, go without, deny."""
@@ -193,6 +194,7 @@ class UnwritableForm:
     aside: str | None = ""
     spacing: Spacing = "none"
     columns = WIDE_CHOICE
+    in_rows = False
     writing: Writing | None = None
 
     def __init__(self, state_dir: Path, stored_calls: int) -> None:
@@ -222,7 +224,7 @@ class UnwritableForm:
             return "of old sessions"
         return f"of sessions older than {self.kept.days:g} days; all take {words.size(self.kept.size_bytes)}"
 
-    def facts(self, look: Look) -> list[Line]:
+    def facts(self, look: Look, *, whole: bool = False) -> list[Fact]:
         """None."""
         return []
 

@@ -84,7 +84,7 @@ def before_words(point: Point) -> str:
     return f"`{summary}`" if summary else cause.tool or cause.phase.value.replace("_", " ")
 
 
-def changed_after(point: Point) -> Line:
+def changed_after(point: Point, look: Look) -> Line:
     """What happened between this checkpoint and the next one of its session."""
     item = point.checkpoint
     if item.broken:
@@ -97,7 +97,8 @@ def changed_after(point: Point) -> Line:
     spans: list[Span] = []
     for change in files[:2]:
         role = "external" if change.author is Author.EXTERNAL else "muted"
-        spans += [Span(", ", "muted")] * bool(spans) + changes.change_spans(change, role, with_counts=False)
+        spans += [Span(", ", "muted")] * bool(spans)
+        spans += changes.change_spans(change, look.glyphs, role, with_counts=False)
     if len(files) > 2:
         spans.append(Span(f" +{len(files) - 2}", "muted"))
     return tuple(spans)
@@ -160,16 +161,16 @@ class CheckpointsView(ListView[Point]):
         return "No checkpoints yet. One is taken before the first change"
 
     def row(self, item: Point, look: Look) -> Line:
-        found = self._right(item)
+        found = self._right(item, look)
         right = clip(found, look.width // 2 - 4, look.glyphs.more)
         room = look.width - 5 - width_of(right)
         left = self._listed(item) if self._everywhere else self._told(item, look, room)
         return with_right(clip(left, room, look.glyphs.more), right, look.width - 2)
 
-    def _right(self, item: Point) -> Line:
+    def _right(self, item: Point, look: Look) -> Line:
         """What came after it; in the rewind list only where that says something about going there."""
         if self._everywhere or item.changed or item.checkpoint.broken:
-            return changed_after(item)
+            return changed_after(item, look)
         last = self.agent.session.last_rollback
         undoes_last = last and last.files and last.files.undo == item.checkpoint.id
         return (Span("undo of an undo: /redo", "muted"),) if undoes_last else ()
@@ -235,7 +236,7 @@ class CheckpointsView(ListView[Point]):
         head = untrusted(f"  before {words.time_of_day(item.at)} {before_words(item)}", strict=True)
         rows = [(*clip(head, look.width - len(name), look.glyphs.more), Span(name))]
         if broken:
-            words_of = untrusted(f"  ! it cannot be restored: {broken}", "attention")
+            words_of = untrusted(f"  ! there is no going back to it: {broken}", "attention")
             return [*rows, clip(words_of, look.width, look.glyphs.more)]
         files = _planned(self._plan) if self._plan is not None else look.glyphs.more
         rows.append((Span("  files: ", "muted"), Span(files)))

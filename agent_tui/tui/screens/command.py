@@ -2,13 +2,17 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 
 from agent_tui import safe_text
+from agent_tui.engine.events import ApprovalAsked
 from agent_tui.tui import words
-from agent_tui.tui.forms.form import Choice
+from agent_tui.tui.forms.approval import ApprovalForm
+from agent_tui.tui.forms.form import Choice, Fact, Form
+from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.screens.view import EARLY, View
 from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted, width_of, wrap
 from agent_tui.tui.transcript.look import Look
@@ -18,9 +22,10 @@ from agent_tui.tui.widgets.pane import Pane
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
-    from agent_tui.tui.forms.approval import ApprovalForm
 
 BLANKS = re.compile(r" {8,}")  # so many blanks could push text out of sight: they are counted
+LABEL = 12  # columns of a label
+_DECIDE = ("grant", "sandbox")
 
 
 class CommandView(View):
@@ -29,12 +34,11 @@ class CommandView(View):
     heavy = True
     heavy_foot = False
 
-    def __init__(self, agent: "AgentApp", form: "ApprovalForm") -> None:
+    def __init__(self, agent: "AgentApp", form: Form) -> None:
         super().__init__(agent)
         self._form = form
         self.facts = Pane(theme=agent.look_theme)
         self._seen_at: float | None = None  # when the end came on the screen
-        self._opened_at = agent.clock.steady()
         self._burst = Burst(self, self._answer, self._typed)
 
     @property
@@ -74,13 +78,11 @@ class CommandView(View):
         choice = next((each for each in self._form.choices() if each.key == character), None)
         if choice is None or (self._found and character in "nN"):
             return False
-        now, since = self.agent.clock.steady(), self._opened_at
-        if choice.needs_end:
-            if self._seen_at is None:
-                self.say(f"{character} works after the end was on the screen; space goes on, end is last")
-                return True
-            since = self._seen_at
-        if now - since < DELAY_S:
+        if choice.needs_end and self._seen_at is None:
+            self.say(f"{character} works after the end was on the screen; space goes on, end is last")
+            return True
+        since = self._seen_at if choice.needs_end and self._seen_at is not None else 0.0
+        if not self.is_armed or self.agent.clock.steady() - since < DELAY_S:
             self.say(EARLY)
         else:
             self._burst.add(key, character)
@@ -94,20 +96,41 @@ class CommandView(View):
         self.say("typed text answers nothing; press one key")
 
     def title_words(self) -> tuple[str, str]:
-        shown = self._form.event.assessment.shown
-        lines = words.count(shown.count("\n") + 1, "line")
-        size = f"{lines}, {words.count(len(shown.encode(errors='replace')), 'byte')}"
-        last = min(self.body.top + self.body.size.height, len(self.body.lines))
-        title = self._form.title if self._form.event.diff else f"{self._form.title} · {size}"
+        title, last = self._form.title, min(self.body.top + self.body.size.height, len(self.body.lines))
+        if self._asked is not None and not self._asked.diff:
+            shown = self._asked.assessment.shown
+            lines = words.count(shown.count("\n") + 1, "line")
+            title += f" · {lines}, {words.count(len(shown.encode(errors='replace')), 'byte')}"
         return title, f"{self.body.top + 1}–{last} of {len(self.body.lines)}"
 
+    @property
+    def _asked(self) -> ApprovalAsked | None:
+        return self._form.event if isinstance(self._form, ApprovalForm) else None
+
     def content(self, look: Look) -> Sequence[Line]:
-        if self._form.event.diff:
-            return self._form.object(look)
-        assessment = self._form.event.assessment
-        return numbered(assessment.shown, look, assessment.notes)
+        """The object, and behind it what has no place under it."""
+        if self._asked is None or self._asked.diff:
+            rows = self._form.object(look)
+        else:
+            rows = numbered(self._asked.assessment.shown, look, self._asked.assessment.notes)
+        behind = [row for each in self._parted(look)[1] for row in each.rows(look, columns=LABEL)]
+        return [*rows, (), *behind] if behind else rows
+
+    def _parted(self, look: Look) -> tuple[list[Fact], list[Fact]]:
+        """All that is known, whole: what stays in view under the lines, and what stands behind them."""
+        known = self._form.facts(replace(look, low=False), whole=True)
+        facts = [replace(each, right="") for each in known]  # its key does nothing here
+        if self._asked is not None and self._asked.assessment.parsed and not self._asked.diff:
+            parsed = own_words(self._asked.assessment.parsed, look.glyphs)
+            facts.insert(0, Fact(label="as parsed", spans=untrusted(parsed)))
+        for stays in (("as parsed", "in", *_DECIDE), _DECIDE):
+            under = [each for each in facts if each.label in stays]
+            if sum(len(each.rows(look, columns=LABEL)) for each in under) <= self.agent.size.height // 3:
+                return under, [each for each in facts if each not in under]
+        return [], facts
 
     def compose(self) -> ComposeResult:
+        yield self.small
         yield self.head
         yield self.body
         yield self.facts
@@ -116,32 +139,31 @@ class CommandView(View):
 
     def _fact_rows(self, look: Look) -> list[Line]:
         """What stays in view under the lines: how they were understood, and where they would run."""
-        event = self._form.event
-        if event.diff:
-            return []
-        parsed = [_fact("as parsed", event.assessment.parsed)] if event.assessment.parsed else []
-        place, sandbox = _fact("in", words.home(event.cwd)), _fact("sandbox", event.sandbox)
-        beside = (*place, Span(" " * 8), Span("sandbox  ", "muted"), *sandbox[1:])
-        rows = [*parsed, beside, ()] if width_of(beside) <= look.width else [*parsed, place, sandbox]
-        return [clip(row, look.width, look.glyphs.more) for row in rows]
+        under, _ = self._parted(look)
+        if [each.label for each in under[-2:]] == ["in", "sandbox"]:
+            place, sandbox = under[-2:]
+            lead, *more = place.rows(look, columns=LABEL)
+            beside = (*lead, Span(" " * 8), Span("sandbox  ", "muted"), *sandbox.spans)
+            if width_of(beside) <= look.width and not more:
+                above = [row for each in under[:-2] for row in each.rows(look, columns=LABEL)]
+                return [*above, beside, ()]
+        return [row for each in under for row in each.rows(look, columns=LABEL)]
 
     def draw_frame(self) -> None:
         super().draw_frame()
+        if self.is_small:
+            return
         rows = self._fact_rows(self.look)
         self.facts.styles.height = len(rows)
         self.facts.show(rows)
         at_end = self.body.lines and self.body.size.height and self.body.top >= self.body.last_top
         if at_end and self._seen_at is None:
             self._seen_at = self.agent.clock.steady()
-            self.agent.prompt.seen_to_end()
+            self.agent.prompt.seen_to_end(self._form)
 
 
 def _keys(choices: Sequence[Choice]) -> str:
     return " · ".join([*(f"{choice.key} {choice.short or choice.label}" for choice in choices), "Esc back"])
-
-
-def _fact(label: str, text: str) -> Line:
-    return (Span(f"  {label:<12}", "muted"), *untrusted(text, strict=True))
 
 
 def numbered(text: str, look: Look, notes: Sequence[tuple[int, str]] = ()) -> list[Line]:
@@ -179,7 +201,7 @@ def _row(number: int, row: str, look: Look) -> list[Line]:
         at = found.end()
     spans += untrusted(row[at:], strict=True)
     for said in safe_text.warnings(row):
-        spans += untrusted(f"  ! {said}", "attention")
+        spans += untrusted(own_words(f"  ! {said}", look.glyphs), "attention")
     first = (Span(f"{number:>5}  ", "muted"),)
     return wrap(spans, look.width, first=first, rest=(Span(f"    {look.glyphs.wrapped}  ", "muted"),)) or [
         first

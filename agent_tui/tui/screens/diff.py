@@ -57,7 +57,16 @@ class DiffView(View):
 
     @property
     def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
-        return "1 turn · 2 session · 3 since · u take this file back · y copy · Esc close"
+        back = "u take this file back · " if self._target else ""
+        return f"1 turn · 2 session · 3 since · {back}y copy · Esc close"
+
+    def hints(self) -> tuple[str, str]:
+        return super().hints() if self._files else ("", "1 turn · 2 session · 3 since · Esc close")
+
+    @property
+    def _target(self) -> str:
+        """The checkpoint that a file can be taken back to."""
+        return self._args.get("checkpoint") or self._args.get("from", "")
 
     def title_words(self) -> tuple[str, str]:
         files = self._files or []
@@ -144,11 +153,11 @@ class DiffView(View):
         self.say(f"copied {words.count(len(self.body.lines), 'line')}")
 
     def _take_back(self) -> None:
-        target = self._args.get("checkpoint") or self._args.get("from", "")
-        if not self._files or not target:
+        if not self._files or not self._target:
             self.say("only the diff of a checkpoint or a call can be taken back from here")
             return
-        self.agent.views.rollback(target, "files", paths=(self._files[self._file()].path,))
+        file = self._files[self._file()]
+        self.agent.views.rollback(self._target, "files", paths=(file.path, *filter(None, (file.old_path,))))
 
 
 _HEADINGS = frozenset({" M ", " A ", " D ", " R ", " X "})

@@ -4,13 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from agent_tui.tui import slash, words
+from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.keymap import PREFIX
 from agent_tui.tui.screens.view import View
-from agent_tui.tui.transcript.lines import BLANK, Line, Span, line, width_of, wrap
+from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, line, untrusted, width_of, wrap
 from agent_tui.tui.transcript.look import Look
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
+    from agent_tui.tui.forms.form import Form
 
 _WRITE = (
     ("Enter", "send"), ("Ctrl+J", "new line"), ("\\ Enter", "new line"), ("@", "name a file"),
@@ -19,9 +21,15 @@ _WRITE = (
 )  # fmt: skip
 _SENT = {"\\ Enter": "Shift+Enter", "Ctrl+S": "Ctrl+Enter"}  # what does the same, where the terminal sends it
 _MODIFIED_ENTER = {
-    True: "Ctrl+J and Ctrl+S do the same in every terminal",
-    False: "Shift+Enter and Ctrl+Enter are not sent by this terminal",
-    None: "Shift+Enter and Ctrl+Enter work where the terminal sends them",
+    True: ("Ctrl+J and Ctrl+S do the same in every terminal", "Ctrl+J and Ctrl+S work everywhere"),
+    False: (
+        "Shift+Enter and Ctrl+Enter are not sent by this terminal",
+        "this terminal sends no Shift+Enter or Ctrl+Enter",
+    ),
+    None: (
+        "Shift+Enter and Ctrl+Enter work where the terminal sends them",
+        "Shift+Enter and Ctrl+Enter: where they are sent",
+    ),
 }
 _WORK = (
     ("Enter", "steer: at the next boundary"), ("Tab", "queue: next turn"), ("Ctrl+S", "steer now"),
@@ -31,6 +39,10 @@ _LOOK = (
     ("Ctrl+Up/Down", "pick a block"), ("Ctrl+O", "show more or less of it"), ("d", "its diff"),
     ("Ctrl+T  F2", "transcript"), ("F3", "terminals"), ("PgUp PgDn", "scroll, End to the newest"),
 )  # fmt: skip
+_PICKED = (
+    ("d", "its diff"), ("Enter", "show more or less of it"), ("y", "copy it"), ("b", "back to before it"),
+    ("Esc", "leave it"),
+)  # fmt: skip
 _BACK = (("Esc Esc", "rewind"), ("/redo", "take a rollback back"))
 _LEAVE = (
     ("Ctrl+C", "clear the draft, then interrupt, then twice to quit"),
@@ -39,6 +51,7 @@ _LEAVE = (
 )
 
 LEAVE_COLUMN = 43  # of its second half, where there is one
+SECOND_COLUMN = {False: 36, True: 44}  # of the second groups; while a turn runs, its keys come first
 
 _GLYPHS = (
     ("waiting", "waiting"), ("running", "running"), ("ok", "ran and other successes"), ("failed", "failed"),
@@ -58,15 +71,17 @@ class HelpView(View):
     def __init__(self, agent: "AgentApp") -> None:
         super().__init__(agent)
         self.page = 1
+        self._moment = _Context(agent)
 
     @property
     def keys_first(self) -> str:  # type: ignore[override]  # computed where the base has a value
-        return _MODIFIED_ENTER[self.agent.keys_told]
+        said, in_few_words = _MODIFIED_ENTER[self.agent.keys_told]
+        return in_few_words if self.look.narrow else said
 
     @property
     def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
-        below = len(self.body.lines) - self.body.top - self.body.size.height
-        more = f"Space {words.count(below, 'more line')} · " if below > 0 else ""
+        below = self.lines_below
+        more = f"Space {words.count(below, 'more line')} · " if below else ""
         return f"{more}/ find · 1 2 3 switch · Esc close"
 
     def title_words(self) -> tuple[str, str]:
@@ -79,7 +94,8 @@ class HelpView(View):
             return [
                 (Span(f"  {getattr(look.glyphs, name):<4}", "accent"), Span(said)) for name, said in _GLYPHS
             ]
-        return [*_keys(look, _SENT if self.agent.keys_told else {}), *self._changed()]
+        sent = _SENT if self.agent.keys_told else {}
+        return [*self._moment.rows(look), *_keys(look, sent, works=self._moment.works), *self._changed()]
 
     def _changed(self) -> list[Line]:
         """What `[keys]` of the settings says: it holds in place of what is above."""
@@ -98,10 +114,49 @@ class HelpView(View):
         return False
 
 
-def _keys(look: Look, other: Mapping[str, str]) -> list[Line]:
+class _Context:
+    """Where help was asked for: a view, a picked block, a prompt, a turn; its keys come first."""
+
+    def __init__(self, agent: "AgentApp") -> None:
+        view = agent.screen
+        self.works = agent.session.is_stoppable
+        self._view = (view.keys_first, view.keys_second) if isinstance(view, View) else ()
+        self._is_picked = agent.transcript.picked is not None
+        self._form, self._is_armed = agent.prompt.form, agent.prompt.armed
+
+    def rows(self, look: Look) -> list[Line]:
+        """The group of it with the blank line behind; none where no other key than below works."""
+        if self._view:
+            indent = (Span("  "),)
+            told = [untrusted(own_words(keys, look.glyphs), strict=True) for keys in self._view if keys]
+            rows = [row for spans in told for row in wrap(spans, look.width, first=indent, rest=indent)]
+            return [*_group("In this view", ()), *rows, BLANK]
+        if self._is_picked:
+            return [*_group("At the picked block", _PICKED), BLANK]
+        if self._form is None:
+            return []
+        first = () if self._is_armed else (("Shift+Tab", "answer it"),)
+        rows = _group("At the prompt", [*first, *_answers(self._form), ("Tab", "to the editor")])
+        return [*(clip(row, look.width, look.glyphs.more) for row in rows), BLANK]
+
+
+def _answers(form: "Form") -> list[tuple[str, str]]:
+    others = [_parted(each) for each in form.corner().split(" · ") if each]
+    return [*((choice.key, choice.label) for choice in form.choices()), *others]
+
+
+def _parted(hint: str) -> tuple[str, str]:
+    """`v full view` as its key and what that does."""
+    key, _, said = hint.removeprefix("[ ] ").partition(" ")
+    return ("[ ]", f"{key} {said}".strip()) if hint.startswith("[ ] ") else (key, said)
+
+
+def _keys(look: Look, other: Mapping[str, str], *, works: bool) -> list[Line]:
     write, work = ([(other.get(key, key), said) for key, said in rows] for rows in (_WRITE, _WORK))
     left = [*_group("Write", write), BLANK, *_group("Go back", _BACK)]
     right = [*_group("While it works", work), *_group("Look", _LOOK)]
+    if works:
+        left, right = right, left
     leave = [BLANK, *_group("Leave", _LEAVE, wide=True)]
     if look.width < 80:
         return [*left, BLANK, *right, *leave]
@@ -111,14 +166,14 @@ def _keys(look: Look, other: Mapping[str, str]) -> list[Line]:
     for index in range(max(len(left), len(right))):
         first = left[index] if index < len(left) else BLANK
         second = right[index] if index < len(right) else BLANK
-        rows.append((*first, Span(" " * max(36 - width_of(first), 1)), *second))
+        rows.append((*first, Span(" " * max(SECOND_COLUMN[works] - width_of(first), 1)), *second))
     return [*rows, *leave]
 
 
 def _group(title: str, entries: Sequence[tuple[str, str]], *, wide: bool = False) -> list[Line]:
     room = 7 if wide else 12
     rows: list[Line] = [line(Span("  " + title, "strong"))]
-    rows += [line(Span(f"  {key:<{room}} ", "accent"), Span(said)) for key, said in entries]
+    rows += [(Span(f"  {key:<{room}} ", "accent"), *untrusted(said, strict=True)) for key, said in entries]
     return rows
 
 

@@ -40,6 +40,9 @@ class OutputView(View):
     def awaits_data(self) -> bool:
         return self._text is None and not self._failure
 
+    def hints(self) -> tuple[str, str]:
+        return super().hints() if self._text else ("", "q or Esc close")
+
     def title_words(self) -> tuple[str, str]:
         count = words.count(len(self._text.splitlines()), "line") if self._text else ""
         return f"output · {self._title}", count

@@ -10,6 +10,8 @@ from agent_tui.engine import commands, events
 from agent_tui.engine.commands import Subject
 from agent_tui.safe_text import one_line
 from agent_tui.tui import words
+from agent_tui.tui.glyphs import own_words
+from agent_tui.tui.hints import BETWEEN
 from agent_tui.tui.link import RefusedError
 from agent_tui.tui.screens.view import View
 from agent_tui.tui.state import State
@@ -61,13 +63,20 @@ class PreviewView(View):
 
     @property
     def keys_first(self) -> str:  # type: ignore[override]  # computed where the base has a value
-        conflicts = self._plan is not None and self._plan.conflicts and self._mode != "conversation"
-        keep = " · Space keep mine / take checkpoint / merge" if conflicts and not self._redo_at else ""
+        in_few_words = self.look.narrow or self._live
+        choose = "choose" if in_few_words else "keep mine / take checkpoint / merge"
+        keep = f" · Space {choose}" if self._chooses else ""
         enter, k = ("Enter", "k") if self.is_armed else (self.look.glyphs.unarmed,) * 2
         if self._live:
             them = "it" if len(self._live) == 1 else "them"
             return f"{enter} stop {them} first · {k} go on anyway{keep} · d diff"
         return f"{enter} {'redo' if self._redo_at else 'roll back'}{keep} · d diff"
+
+    @property
+    def _chooses(self) -> bool:
+        """Whether there are conflicts to choose in."""
+        found = self._plan is not None and self._plan.conflicts and self._mode != "conversation"
+        return bool(found) and not self._redo_at
 
     @property
     def _live(self) -> list[events.TerminalChanged]:
@@ -76,14 +85,21 @@ class PreviewView(View):
 
     @property
     def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
-        if self._redo_at:
-            return "Esc cancel"
-        if self._settle is not None:
-            return "↑ ↓ move · Esc back"
-        others = {"both": "f files only · c conversation only", "files": "c both", "conversation": "f both"}[
-            self._mode
-        ]
-        return f"{others} · ↑ ↓ move · Esc cancel"
+        narrow, below = self.look.narrow, self.lines_below
+        said = f"{below:,} more" if narrow else words.count(below, "more line")
+        keys = [f"{'PgDn' if self._chooses else 'Space'} {said}"] if below else []
+        if not self._redo_at and self._settle is None:
+            only = "" if narrow else " only"
+            keys += {
+                "both": [f"f files{only}", f"c conversation{only}"],
+                "files": ["c both"],
+                "conversation": ["f both"],
+            }[self._mode]
+        keys += ["↑ ↓ move"] if self._chooses else []
+        return BETWEEN.join([*keys, "Esc cancel" if self._settle is None else "Esc back"])
+
+    def hints(self) -> tuple[str, str]:
+        return super().hints() if self._plan is not None else ("", "Esc close")
 
     async def load(self) -> None:
         if self._redo_at and self._mode == "conversation":
@@ -112,8 +128,10 @@ class PreviewView(View):
         if self._redo_at:
             return f"redo · back to {self._redo_at}", ""
         target = self._plan.target if self._plan is not None else self._target
-        before = f"before {words.time_of_day(self._taken_at)} · " if self._taken_at else ""
-        return f"rollback · {_WHAT[self._mode]} · to {before}{target}", ""
+        if self._taken_at:
+            before = f"before {words.time_of_day(self._taken_at)}"
+            target = before if self.look.narrow else f"{before} · {target}"
+        return f"rollback · {_WHAT[self._mode]} · to {target}", ""
 
     def content(self, look: Look) -> Sequence[Line]:
         if self._failure:
@@ -189,12 +207,15 @@ class PreviewView(View):
             self._run()
         elif character == "k" and self._live:
             self._send(force=True)
-        elif key == "space" and conflicts and not self._redo_at:
+        elif key == "space" and self._chooses:
             path = conflicts[self._at].path
             now = self._choices.get(path, "keep")
             self._choices[path] = _CHOICES[(_CHOICES.index(now) + 1) % len(_CHOICES)]
-        elif key in ("up", "down") and len(conflicts) > 1:
+        elif key in ("up", "down") and len(conflicts) > 1 and self._chooses:
             self._at = (self._at + (1 if key == "down" else -1)) % len(conflicts)
+            self.draw()
+            self.body.reveal(len(self._live) + 1 + self._at)  # behind their heading
+            return True
         elif character in ("f", "c") and self._may_choose_mode:
             wanted: RollbackMode = "files" if character == "f" else "conversation"
             self._mode = wanted if self._mode == "both" else "both"
@@ -303,17 +324,20 @@ def _columns(cells: Sequence[list[Span]], look: Look) -> list[Line]:
         return [clip(cell, look.width, look.glyphs.more) for cell in cells]
     rows: list[Line] = []
     for index in range(0, len(cells), 2):
-        left = clip(cells[index], half - 1)
-        right = clip(cells[index + 1], half - 1) if index + 1 < len(cells) else ()
+        left = clip(cells[index], half - 1, look.glyphs.more)
+        right = clip(cells[index + 1], half - 1, look.glyphs.more) if index + 1 < len(cells) else ()
         rows.append((*left, Span(" " * (half - width_of(left))), *right))
     return rows
 
 
 def _stays(plan: RollbackPlan, look: Look) -> list[Line]:
     entries = [(path, "made by you") for path in plan.kept]
-    entries += [(each.path, f"{each.reason}, not covered by undo") for each in plan.uncovered]
+    entries += [
+        (each.path, "; ".join(filter(None, (f"{each.reason}, not covered by undo", each.since))))
+        for each in plan.uncovered
+    ]
     if plan.head_moved:
-        entries.append((".git", f"your HEAD moved {plan.head_moved}; not touched"))
+        entries.append((".git", f"your HEAD moved {own_words(plan.head_moved, look.glyphs)}; not touched"))
     if not entries:
         return []
     rows: list[Line] = [_head("stays as it is", len(entries))]

@@ -57,7 +57,7 @@ def ended_words(item: Entry, own: str) -> str:
 class SessionsView(ListView[Entry]):
     """Enter leaves this session, which is kept, and continues the picked one."""
 
-    keys_first = "Enter resume · f fork · r rename · a all workspaces · x delete"
+    keys_of_none = "a all workspaces"
 
     def __init__(self, agent: "AgentApp") -> None:
         super().__init__(agent)
@@ -69,6 +69,11 @@ class SessionsView(ListView[Entry]):
         self._sort = 0
         self._deleting = ""  # id that `x` was pressed on
         self._elsewhere = ""  # id that Enter was pressed on, which another process has open
+
+    @property
+    def keys_first(self) -> str:  # type: ignore[override]  # computed where the base has a value
+        is_own = self.picked is not None and self.picked.get("id") == self.agent.session.session_id
+        return "Enter resume · f fork · r rename · a all workspaces" + ("" if is_own else " · x delete")
 
     @property
     def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value

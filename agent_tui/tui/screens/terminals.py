@@ -29,8 +29,13 @@ class TerminalsView(ListView[Entry]):
     """The list, with the tail of the picked one."""
 
     act = "terminals"
-    keys_first = "Enter attach and type · x stop · o all output · i Ctrl+C to it"
     keys_second = "↑ ↓ move · Esc close"
+
+    @property
+    def keys_first(self) -> str:  # type: ignore[override]  # computed where the base has a value
+        if self.picked is not None and self.picked.get("state") == "live":
+            return "Enter attach and type · x stop · o all output · i Ctrl+C to it"
+        return "o all output"
 
     async def load(self) -> None:
         await self.fetch()
@@ -60,7 +65,9 @@ class TerminalsView(ListView[Entry]):
         passed = words.clock(until - float(item.get("started_at") or 0)) if until else ""
         lead = f"{look.glyphs.terminal} {item.get('id', '')!s:<3} {state:<6} {passed:>5}   "
         left = clip(
-            [Span(lead), *untrusted(one_line(str(item.get("command", ""))), strict=True)], look.width * 2 // 3
+            [Span(lead), *untrusted(one_line(str(item.get("command", ""))), strict=True)],
+            look.width * 2 // 3,
+            look.glyphs.more,
         )
         column = max(width_of(self._right(each, look)) for each in self.items)
         right = self._right(item, look)
@@ -103,7 +110,7 @@ class TerminalsView(ListView[Entry]):
         tail = str(item.get("tail", "")).rstrip("\n").split("\n")
         room = max(self.body.size.height - len(self.items) - len(head) - 3, 3)
         bar = (Span("  "), Span(look.glyphs.output + " ", "rule"))
-        shown = [(*bar, *clip(untrusted(text), look.width - 4)) for text in tail[-room:]]
+        shown = [(*bar, *clip(untrusted(text), look.width - 4, look.glyphs.more)) for text in tail[-room:]]
         return [*head, *shown]
 
     def press(self, key: str, character: str) -> bool:
@@ -176,10 +183,14 @@ class AttachedView(View):
         if event.key in (LEAVE, "f3"):
             self.close()
             return
+        if self.is_small:
+            self._take(event)
+            return
         chars = xterm_keys.sent(event.key, event.character)
         if chars:
             self.agent.link.send(TerminalInput(terminal=self._terminal, chars=chars))
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
-        self.agent.link.send(TerminalInput(terminal=self._terminal, chars=event.text))
+        if not self.is_small:
+            self.agent.link.send(TerminalInput(terminal=self._terminal, chars=event.text))

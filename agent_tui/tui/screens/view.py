@@ -9,13 +9,12 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import Screen
-from textual.strip import Strip
-from textual.widget import Widget
 
 from agent_tui.safe_text import one_line
-from agent_tui.tui import paint
+from agent_tui.tui import hints, smallest
 from agent_tui.tui.glyphs import own_words
-from agent_tui.tui.transcript.lines import Line, Span, clip, plain, ruled, untrusted, width_of
+from agent_tui.tui.screens.body import Body
+from agent_tui.tui.transcript.lines import Line, Span, clip, plain, ruled, untrusted, width_of, wrap
 from agent_tui.tui.transcript.look import Look
 from agent_tui.tui.widgets.arming import Arming
 from agent_tui.tui.widgets.pane import Pane
@@ -36,52 +35,6 @@ LEAVE_KEYS = ("escape", "ctrl+c")
 EARLY = "too early: that key did nothing"
 
 
-class Body(Widget):
-    """Lines that scroll; only the visible ones are painted."""
-
-    DEFAULT_CSS = "Body { height: 1fr; }"
-
-    def __init__(self, theme: str) -> None:
-        super().__init__()
-        self.lines: Sequence[Line] = ()
-        self.top = 0
-        self.marked = -1  # a found line
-        self._theme = theme
-
-    def show(self, lines: Sequence[Line]) -> None:
-        """Other lines; the place is kept as far as it exists."""
-        self.lines = lines
-        self.scroll(0)
-
-    @property
-    def last_top(self) -> int:
-        """The furthest it scrolls."""
-        return max(len(self.lines) - self.size.height, 0)
-
-    def scroll(self, by: int) -> None:
-        """Move by lines."""
-        self.top = max(min(self.top + by, self.last_top), 0)
-        self.refresh()
-
-    def reveal(self, index: int) -> None:
-        """Bring a line into view."""
-        height = max(self.size.height, 1)
-        if not self.top <= index < self.top + height:
-            self.top = max(min(index - height // 3, self.last_top), 0)
-        self.refresh()
-
-    def on_click(self, event: events.Click) -> None:
-        if isinstance(self.screen, View):
-            self.screen.clicked(self.top + event.y)
-
-    def render_line(self, y: int) -> Strip:
-        index = self.top + y
-        line = self.lines[index] if index < len(self.lines) else ()
-        if index == self.marked:
-            line = tuple(Span(text, "selected") for text, _ in line)
-        return paint.strip(line, self.size.width, self._theme)
-
-
 @dataclass(slots=True)
 class Asked:
     """A line of text that a view takes."""
@@ -95,7 +48,7 @@ class View(Screen[None]):
     """Base of the views; covers everything, and gives back scroll position and draft untouched."""
 
     BINDINGS: ClassVar[list[BindingType]] = []
-    CSS = "View Pane { height: 1; } View Body { height: 1fr; }"
+    CSS = "View Pane { height: auto; } View Body { height: 1fr; }"
     heavy = False  # the rule of what changes something
     heavy_foot: bool | None = None  # where the rule below is another one
     keys_first = ""
@@ -110,6 +63,7 @@ class View(Screen[None]):
         self.body = Body(agent.look_theme)
         self.foot = Pane(theme=agent.look_theme)
         self.foot_second = Pane(theme=agent.look_theme)
+        self.small = Pane(theme=agent.look_theme, id="small")
         self._finding: str | None = None
         self._found = ""
         self._said = ""
@@ -121,6 +75,7 @@ class View(Screen[None]):
         self._ahead: list[events.Key] = []  # typed before there was anything to type at
 
     def compose(self) -> ComposeResult:
+        yield self.small
         yield self.head
         yield self.body
         yield self.foot
@@ -153,10 +108,19 @@ class View(Screen[None]):
         """Draw everything again."""
         if not self.is_attached:
             return
+        self.set_class(self.is_small, "-small")
+        if self.is_small:
+            self.small.show(smallest.said(self.agent.size, self.agent.glyphs))
+            return
         self.body.show(self.content(self.look))
         self.draw_frame()
         if self._ahead and not self.awaits_data:
             self.call_next(self._catch_up)  # whoever draws may not be at the end of loading
+
+    @property
+    def is_small(self) -> bool:
+        """Whether there is no room to show anything, so that no key decides anything."""
+        return smallest.is_too_small(self.agent.size)
 
     @property
     def awaits_data(self) -> bool:
@@ -165,40 +129,50 @@ class View(Screen[None]):
 
     def draw_frame(self) -> None:
         """The rows around the body."""
+        if self.is_small:
+            return
         look = self.look
         rule = look.glyphs.heavy if self.heavy else look.glyphs.rule
         left, right = (
             tuple(untrusted(own_words(text, look.glyphs), strict=True)) for text in self.title_words()
         )
-        self.head.show([ruled(clip(left, look.width - 8), right, look.width, rule)])
-        keys, second = self._keys()
+        more = look.glyphs.more
+        room = look.width - 6 - width_of(right)  # words go before the end of the rule
+        self.head.show([ruled(clip(left, room, more), right, look.width, rule)])
         is_heavy = self.heavy if self.heavy_foot is None else self.heavy_foot
         below = look.glyphs.heavy if is_heavy else look.glyphs.rule
         end = (Span(own_words(self.keys_right, look.glyphs), "muted"),) if self.keys_right else ()
         room = look.width - 5 - (width_of(end) + 4 if end else 0)
-        said = clip([Span(own_words(keys, look.glyphs), "muted")], room, look.glyphs.more) if keys else ()
-        self.foot.show([ruled(said, end, look.width, below)])
-        self.foot_second.show(
-            [
-                clip(
-                    [Span("   "), *untrusted(own_words(second, look.glyphs), "muted")],
-                    look.width,
-                    look.glyphs.more,
-                )
-            ]
+        keys, second = self._foot(look, room)
+        self.foot.show(
+            [ruled(clip([Span(keys, "muted")], room, more) if keys else (), end, look.width, below)]
         )
+        indent = (Span("   "),)
+        rows = wrap(untrusted(second, "muted"), look.width, first=indent, rest=indent)
+        self.foot_second.show(rows)
 
-    def _keys(self) -> tuple[str, str]:
+    @property
+    def lines_below(self) -> int:
+        """How many are out of view there."""
+        return max(self.body.last_top - self.body.top, 0)
+
+    def hints(self) -> tuple[str, str]:
+        """The keys that work now, those of the first row and those of the second."""
+        return self.keys_first, self.keys_second
+
+    def _foot(self, look: Look, room: int) -> tuple[str, str]:
+        """Left end of the rule below, and what stands under it."""
         if self._line is not None:
-            return f"{self._line.title}: {self._line.text}", "Enter keep · Esc back"
+            return f"{self._line.title}: {self._line.text}", own_words("Enter keep · Esc back", look.glyphs)
         if self._finding is not None:
-            return f"find: {self._finding}", "Enter find · Esc back"
+            return f"find: {self._finding}", own_words("Enter find · Esc back", look.glyphs)
+        keys, second = hints.fitted(self.hints(), (room, look.width - 4), look.glyphs)
         early = EARLY if self._is_early and not self.is_armed else ""
         if self._again:
-            return self.keys_first, f"{self._said} {self._again if self.is_armed else early}"
-        return self.keys_first, self._said or (
-            f"{early}, it counts once it is named here" if early else self.keys_second
-        )
+            return keys, own_words(f"{self._said} {self._again if self.is_armed else early}", look.glyphs)
+        if self._said:
+            return keys, own_words(self._said, look.glyphs)
+        return keys, f"{early}, it counts once it is named here" if early else second
 
     def say(self, words: str) -> None:
         """A word in the last row until the next key."""
@@ -229,7 +203,10 @@ class View(Screen[None]):
         self.draw_frame()
 
     def on_resize(self) -> None:
+        was_small = self.has_class("-small")
         self.draw()
+        if was_small and not self.is_small:
+            self.disarm()
 
     # --- keys ----------------------------------------------------------------------------------
 
@@ -259,8 +236,15 @@ class View(Screen[None]):
         return self.app.screen is not self and self.agent.views.take_key(event)
 
     def _take(self, event: events.Key) -> None:
+        if self.is_small:
+            if event.key in LEAVE_KEYS:
+                self.close()
+            return
         self._said, self._again, self._is_early = "", "", False
-        if self._line is not None:
+        writes = self._line is not None or self._finding is not None
+        if writes and event.key in self.agent.keymap.anywhere and event.key not in LEAVE_KEYS:
+            self._common(event.key, "")
+        elif self._line is not None:
             self._line_key(self._line, event)
         elif self._finding is not None:
             self._find_key(event)
@@ -319,6 +303,9 @@ class View(Screen[None]):
         steps = {"down": 1, "up": -1, "page": page, "page_up": -page, "top": -(10**9), "end": 10**9}
         if act in steps:
             self.body.scroll(steps[act])
+
+    def on_body_clicked(self, message: Body.Clicked) -> None:
+        self.clicked(message.index)
 
     def clicked(self, row: int) -> None:
         """A click on a row of the body."""
@@ -387,7 +374,7 @@ class View(Screen[None]):
 class ListView(View, Generic[T]):
     """A view of rows, one of them picked, with details below."""
 
-    DETAIL_ROWS = 8
+    keys_of_none = ""  # that work where there are no rows
 
     def __init__(self, agent: "AgentApp") -> None:
         super().__init__(agent)
@@ -413,6 +400,9 @@ class ListView(View, Generic[T]):
     def empty(self) -> str:
         """What stands here when there is nothing."""
         return ""
+
+    def hints(self) -> tuple[str, str]:
+        return super().hints() if self.items else (self.keys_of_none, "Esc close")
 
     @property
     def awaits_data(self) -> bool:

@@ -105,14 +105,14 @@ def _head(call: Call, expanded: bool, look: Look) -> list[Line]:
     right = tuple(untrusted(own_words(" · ".join(filter(None, told)), look.glyphs), "muted"))
     room = look.width - (width_of(right) + 1 if right else 0)
     rows = wrap(
-        untrusted(call.shown or call.tool, "strong", strict=True),
+        untrusted(_object(call), "strong", strict=True),
         room,
         first=lead,
         rest=(Span(" " * indent),),
     )
     rows = rows or [lead]
     if right and look.width - width_of(right) < indent + 8:
-        rows = [*rows, clip(right, look.width)]
+        rows = [*rows, clip(right, look.width, look.glyphs.more)]
     elif right:
         gap = look.width - width_of(rows[0]) - width_of(right)
         rows[0] = (*rows[0], Span(" " * gap), *right)
@@ -121,6 +121,17 @@ def _head(call: Call, expanded: bool, look: Look) -> list[Line]:
         more = f"{look.glyphs.more} {words.count(hidden, 'more line')}, Ctrl+O show"
         rows = [*rows[:OBJECT_ROWS], (Span(" " * indent), Span(more, "muted"))]
     return rows
+
+
+def _object(call: Call) -> str:
+    """What the first line names. A patch that is done has `patched` before it and its files below; one that
+    came to nothing has neither."""
+    if call.tool != "apply_patch" or not call.shown:
+        return call.shown or call.tool
+    number, several, _ = call.shown.partition(" files: ")
+    is_short = several and number.isdigit() and call.state in ("waiting", "running", "succeeded")
+    shown = f"{number} files" if is_short else call.shown
+    return shown if call.state == "succeeded" else f"patch {shown}"
 
 
 def right_end(call: Call, look: Look) -> str:
@@ -272,7 +283,7 @@ def _after(call: Call, expanded: bool, look: Look) -> list[Line]:
     if call.external:
         spans = [
             Span("external, meanwhile: ", "external"),
-            *changed.joined(call.external, own_words(" · ", glyphs), "external"),
+            *changed.joined(call.external, glyphs, "external"),
         ]
         rows += wrap(
             [*spans, Span(" (not by this call)", "muted")],
@@ -307,8 +318,7 @@ def changes_lines(changes: Sequence[FileChange], look: Look, *, partial: bool = 
     """The changed-files line under a card."""
     if not changes:
         return []
-    separator = own_words(" · ", look.glyphs)
-    spans = [Span(f"{changed.files(changes)}: "), *changed.joined(changes, separator)]
+    spans = [Span(f"{changed.files(changes)}: "), *changed.joined(changes, look.glyphs)]
     if partial:
         spans.append(Span(" (may be partial)", "muted"))
     return wrap(spans, look.width, first=_mark(look.glyphs.changes, "text"), rest=(Span("  "),))

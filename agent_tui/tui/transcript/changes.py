@@ -3,61 +3,56 @@
 from collections.abc import Sequence
 
 from agent_tui.tui import words
+from agent_tui.tui.glyphs import Glyphs, own_words
 from agent_tui.tui.transcript.lines import Span, untrusted
 from checkpoints.types import FileChange
 
 NAMED = 4  # files that the line names before `+ n more`
 
 
-def path_spans(change: FileChange, role: str = "text") -> list[Span]:
+def path_spans(change: FileChange, glyphs: Glyphs, role: str = "text") -> list[Span]:
     """The path, for a rename both."""
     spans = untrusted(change.path, role, strict=True)
     if change.old_path:
-        spans = [*untrusted(change.old_path, role, strict=True), Span(" → ", role), *spans]
+        spans = [*untrusted(change.old_path, role, strict=True), Span(own_words(" → ", glyphs), role), *spans]
     return spans
 
 
 def counts(change: FileChange) -> str:
     """`+4 -1`; added files without the zero; the detail of a binary, link or mode."""
-    if change.added is None and change.removed is None:
-        return change.detail and f"({change.detail})"
-    added, removed = change.added or 0, change.removed or 0
-    parts = [] if change.kind == "D" and not added else [f"+{added}"]
-    if change.kind != "A" or removed:
-        parts.append(f"-{removed}")
-    return " ".join(parts)
+    parts: list[str] = []
+    if change.added is not None or change.removed is not None:
+        added, removed = change.added or 0, change.removed or 0
+        parts += [] if change.kind == "D" and not added else [f"+{added}"]
+        parts += [f"-{removed}"] if change.kind != "A" or removed else []
+    return " ".join([*parts, *([f"({change.detail})"] if change.detail else [])])
 
 
-def change_spans(change: FileChange, role: str = "text", *, with_counts: bool = True) -> list[Span]:
+def change_spans(
+    change: FileChange, glyphs: Glyphs, role: str = "text", *, with_counts: bool = True
+) -> list[Span]:
     """`M slugify.py +2 -1`."""
-    spans = [Span(f"{change.kind} ", role), *path_spans(change, role)]
+    spans = [Span(f"{change.kind} ", role), *path_spans(change, glyphs, role)]
     shown = counts(change) if with_counts else ""
     if shown:
         spans.append(Span(" ", role))
-        spans += untrusted(shown, "muted")
+        spans += untrusted(own_words(shown, glyphs), "muted")
     return spans
 
 
 def joined(
-    changes: Sequence[FileChange], separator: str, role: str = "text", named: int = NAMED
+    changes: Sequence[FileChange], glyphs: Glyphs, role: str = "text", *, between: str = " · "
 ) -> list[Span]:
-    """The first `named` changes of text, then `+ n more`; binaries are counted where there is text."""
-    lead = [change for change in changes if not is_binary(change)] or list(changes)
+    """The first changes, text before the rest, then `+ n more`."""
+    separator = own_words(between, glyphs)
     spans: list[Span] = []
-    for change in lead[:named]:
+    for change in sorted(changes, key=lambda change: change.added is None)[:NAMED]:
         if spans:
             spans.append(Span(separator, "muted"))
-        spans += change_spans(change, role)
-    if len(lead) > named:
-        spans.append(Span(f"{separator}+ {len(lead) - named} more", "muted"))
-    if len(changes) > len(lead):
-        spans.append(Span(f"{separator}+ {len(changes) - len(lead)} binary", "muted"))
+        spans += change_spans(change, glyphs, role)
+    if len(changes) > NAMED:
+        spans.append(Span(f"{separator}+ {len(changes) - NAMED} more", "muted"))
     return spans
-
-
-def is_binary(change: FileChange) -> bool:
-    """Whether it was no text, as what a compiler leaves behind."""
-    return change.added is None and change.removed is None and change.detail.startswith("binary")
 
 
 def files(changes: Sequence[FileChange]) -> str:

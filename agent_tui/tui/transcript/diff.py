@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Literal
 
+from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript import code
 from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, untrusted, width_of, wrap
 from agent_tui.tui.transcript.look import Look
 
 RowKind = Literal["@", " ", "+", "-"]
+# What the text of a file does not tell, in the words of its change.
+_NOTE = re.compile(r"^([AMDX]) (.+)  ((?:binary|link|mode|folder|lost|not covered)\b.*)$")
 _HUNK = re.compile(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)$")
 
 
@@ -25,11 +28,13 @@ class Row:
 
 @dataclass(slots=True)
 class FileDiff:
-    """The diff of one file; `note` stands in place of rows for binary files, modes and links."""
+    """The diff of one file; `note` stands in place of rows for binary files and links, of a mode beside
+    them."""
 
     path: str
     kind: str = "M"
     note: str = ""
+    old_path: str = ""  # of a renamed one
     rows: list[Row] = field(default_factory=list)
 
     @property
@@ -68,6 +73,9 @@ def parse(text: str) -> list[FileDiff]:
             _named(files[-1], old_name, new_name)
         elif in_hunk and line[:1] in ("+", "-", " ") and files:
             old, new = _row(files[-1], line, old, new)
+        elif note := _NOTE.match(line):
+            _noted(files, *note.groups())
+            in_hunk = False
         elif files and not in_hunk:
             _extended(files[-1], line)
     return files
@@ -96,8 +104,18 @@ def _git_name(line: str) -> str:
 
 
 def _named(file: FileDiff, old: str, new: str) -> None:
-    file.kind = "A" if not old else "D" if not new else file.kind
-    file.path = new or old
+    file.kind = "A" if not old else "D" if not new else "R" if old != new else file.kind
+    file.path, file.old_path = new or old, old if file.kind == "R" else ""
+
+
+def _noted(files: list[FileDiff], kind: str, path: str, note: str) -> None:
+    known = [file for file in files if file.path == path]
+    if kind == "M" and note.startswith("mode ") and known:
+        known[0].note = note
+        return
+    for file in known:  # a link has rows of its target, a file that became one those of both
+        files.remove(file)
+    files.append(FileDiff(path, kind, note))
 
 
 def _extended(file: FileDiff, line: str) -> None:
@@ -106,30 +124,30 @@ def _extended(file: FileDiff, line: str) -> None:
     elif line.startswith("deleted file"):
         file.kind = "D"
     elif line.startswith("rename from "):
-        file.kind = "R"
-    elif line.startswith("old mode "):
-        file.kind, file.note = "X", f"mode {line[9:]}"
-    elif line.startswith("new mode "):
-        file.note = f"{file.note} → {line[9:]}"
+        file.kind, file.old_path = "R", line[12:]
     elif line.startswith("Binary files"):
         file.note = "binary"
 
 
-def heading(file: FileDiff) -> Line:
+def heading(file: FileDiff, look: Look) -> Line:
     """` M slugify.py  +2 -1`."""
-    counts = file.note or " ".join(
-        part
-        for part in (
-            f"+{file.added}" if file.added or not file.removed else "",
-            f"-{file.removed}" if file.removed else "",
-        )
-        if part
+    is_told = file.note or file.old_path
+    facts = [
+        f"+{file.added}" if file.added or not (file.removed or is_told) else "",
+        f"-{file.removed}" if file.removed else "",
+        file.note.replace(" → ", own_words(" → ", look.glyphs)),
+    ]
+    was = (
+        [*untrusted(file.old_path, "strong", strict=True), Span(own_words(" → ", look.glyphs))]
+        if file.old_path
+        else []
     )
     return (
         Span(f" {file.kind} ", "text"),
+        *was,
         *untrusted(file.path, "strong", strict=True),
         Span("  "),
-        *untrusted(counts, "muted"),
+        *untrusted(" ".join(filter(None, facts)), "muted"),
     )
 
 
@@ -139,7 +157,7 @@ def unified(files: Sequence[FileDiff], look: Look, *, wrapped: bool = False) -> 
     for file in files:
         if result:
             result.append(BLANK)
-        result.append(heading(file))
+        result.append(heading(file, look))
         result += rows(file, look, wrapped=wrapped)
     return result
 
@@ -186,7 +204,7 @@ def side_by_side(files: Sequence[FileDiff], look: Look, before: str, after: str)
     for number, file in enumerate(files):
         if result:
             result.append(BLANK)
-        result.append(heading(file))
+        result.append(heading(file, look))
         if number == 0:
             result.append(
                 _pair(
@@ -198,7 +216,7 @@ def side_by_side(files: Sequence[FileDiff], look: Look, before: str, after: str)
             )
         painted = {id(row): spans for row, spans in zip(file.rows, _syntax(file), strict=True)}
         result += [
-            _pair(_side(left, painted, half), _side(right, painted, half), half, look)
+            _pair(_side(left, painted, half, look), _side(right, painted, half, look), half, look)
             for left, right in _pairs(file.rows)
         ]
     return result
@@ -221,13 +239,13 @@ def _pairs(rows: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
     return result
 
 
-def _side(row: Row | None, painted: dict[int, tuple[Span, ...]], half: int) -> list[Span]:
+def _side(row: Row | None, painted: dict[int, tuple[Span, ...]], half: int, look: Look) -> list[Span]:
     if row is None:
         return []
     role = {"+": "add", "-": "remove"}.get(row.kind, "text")
     lead = [Span(f"{row.number:>5} ", "muted"), Span(f"{row.kind} ", role)]
     body = [Span(text, _mixed(found, role)) for text, found in painted[id(row)]]
-    return [*lead, *clip(body, half - 8)]
+    return [*lead, *clip(body, half - 8, look.glyphs.more)]
 
 
 def _pair(left: list[Span], right: list[Span], half: int, look: Look) -> Line:

@@ -133,7 +133,7 @@ def _paragraphs(spans: Sequence[Span]) -> list[list[Span]]:
     return result
 
 
-def clip(spans: Sequence[Span], width: int, more: str = "…") -> Line:
+def clip(spans: Sequence[Span], width: int, more: str) -> Line:
     """The spans cut to `width` cells, `more` at the end when something was cut."""
     if width_of(spans) <= width:
         return tuple(spans)

@@ -55,7 +55,7 @@ def _user(block: blocks.UserMessage, look: Look) -> list[Line]:
         more = f"{look.glyphs.more} {words.count(hidden, 'more line')}, Enter on the picked message shows"
         rows.append((*_INDENT, Span(more, "muted")))
     for image in block.images:
-        text = f"{image.name or 'image'}  {words.picture(image)}"
+        text = f"{image.name or 'image'}  {own_words(words.picture(image), look.glyphs)}"
         rows.append((Span("  " + look.glyphs.image + " ", "muted"), *untrusted(text, "muted")))
     return rows
 
@@ -145,7 +145,7 @@ def _rolled_back(block: blocks.RolledBack, look: Look) -> list[Line]:
             rest=_INDENT,
         )
     if block.changed:
-        spans = [Span(f"{changed.files(block.changed)}: "), *changed.joined(block.changed, separator)]
+        spans = [Span(f"{changed.files(block.changed)}: "), *changed.joined(block.changed, look.glyphs)]
         rows += wrap(spans, look.width, first=_INDENT, rest=_INDENT)
     kept = (
         [
@@ -217,7 +217,8 @@ def _turn_end(block: blocks.TurnEnd, look: Look) -> list[Line]:
         facts.append(words.money(block.cost_usd))
     spans = [Span(separator.join(facts))]
     if block.changes:
-        spans += [Span(f"{separator}{changed.files(block.changes)}: "), *changed.joined(block.changes, ", ")]
+        named = changed.joined(block.changes, look.glyphs, between=", ")
+        spans += [Span(f"{separator}{changed.files(block.changes)}: "), *named]
     if block.last_check:
         spans += untrusted(f"{separator}last check {block.last_check}")
     below = [[Span(own_words(block.hint, look.glyphs), "muted")]] if block.hint else []

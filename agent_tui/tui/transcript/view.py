@@ -16,12 +16,11 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from agent_tui.tui import paint, palette
-from agent_tui.tui.glyphs import own_words
+from agent_tui.tui import hints, paint, palette
 from agent_tui.tui.transcript import render
 from agent_tui.tui.transcript.blocks import Answer, Block, Card, Reasoning
 from agent_tui.tui.transcript.growing import Growing
-from agent_tui.tui.transcript.lines import Line, Span, clip, cut, plain, with_right
+from agent_tui.tui.transcript.lines import Line, Span, cut, plain, with_right
 from agent_tui.tui.transcript.look import Look
 from agent_tui.tui.transcript.selecting import Selecting
 
@@ -29,13 +28,14 @@ KEPT_BLOCKS = 400  # rendered blocks kept; about ten screens of short blocks eac
 KEPT_EACH = 250  # blocks; their objects are a few milliseconds of garbage collection
 
 
-def _keys_of(block: Block) -> list[str]:
+def _keys_of(block: Block, look: Look) -> list[str]:
     """The keys that do something on a picked block."""
     calls = block.calls if isinstance(block, Card) else []
     keys = ["d diff"] if any(call.changes for call in calls) else []
     if isinstance(block, Card | Reasoning):
         keys.append("Enter fold" if block.expanded else "Enter unfold")
-    back = ["b back to before this"] if any(call.checkpoint_id for call in calls) else []
+    to = "b back" if look.narrow else "b back to before this"
+    back = [to] if any(call.checkpoint_id for call in calls) else []
     return [*keys, "y copy", *back, "Esc leave"]
 
 
@@ -165,10 +165,11 @@ class Transcript(Widget):
         else:
             lines = self._lines(block, replace(look, width=look.width - 2))
         first, *rest = lines or [()]
-        words = own_words("  " + " · ".join(_keys_of(block)), look.glyphs)
         place = Span(f"{index + 1} of {len(self.blocks)}", "muted")
-        keys = with_right((Span(words, "accent"),), (place,), look.width - 1)
-        return [(Span("> ", "accent"), *first), *rest, clip(keys, look.width, look.glyphs.more)]
+        room = look.width - 4 - len(place.text)
+        _, words = hints.fitted(("", hints.BETWEEN.join(_keys_of(block, look))), (0, room), look.glyphs)
+        keys = with_right((Span("  " + words, "accent"),), (place,), look.width - 1)
+        return [(Span("> ", "accent"), *first), *rest, keys]
 
     def update_view(self) -> None:
         """Compute what is on the screen and repaint only the rows that differ."""

@@ -92,8 +92,7 @@ def _what(state: State, moment: Moment, glyphs: Glyphs) -> str:
         passed = words.clock(moment.now - state.stopping_at)
         return f"{_spin(moment, glyphs)} stopping · {_commands(state)}{passed}"
     if state.going_back is not None:
-        files = words.count(state.going_back, "file")
-        return f"{_spin(moment, glyphs)} rolling back{f' · {files}' if state.going_back else ''}"
+        return f"{_spin(moment, glyphs)} rolling back{_how_far(state)}"
     if state.open_questions:
         return _waiting(state, moment)
     if state.retry is not None:
@@ -106,6 +105,14 @@ def _what(state: State, moment: Moment, glyphs: Glyphs) -> str:
             return f"paused · {missed} not run" if state.not_run else "paused"
         return "ready" if state.ready else "starting"
     return _working(state, moment, glyphs)
+
+
+def _how_far(state: State) -> str:
+    """Of a rollback, once the files are told one by one; before, how many steps it will have."""
+    undo = state.status.undo
+    if undo is not None and undo.going_back is not None:
+        return f" · {undo.going_back[0]:,} of {words.count(undo.going_back[1], 'file')}"
+    return f" · {words.count(state.going_back, 'file')}" if state.going_back else ""
 
 
 def _commands(state: State) -> str:

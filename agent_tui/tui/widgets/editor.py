@@ -23,10 +23,13 @@ class Captor(Protocol):
         """Take no keys any more."""
 
 
+MOST_PERCENT = 33  # of the rows of the screen
+
+
 class Editor(PlainTextArea):
     """Grows to a third of the screen."""
 
-    DEFAULT_CSS = "Editor { width: 1fr; max-height: 33vh; min-height: 1; }"
+    DEFAULT_CSS = f"Editor {{ width: 1fr; max-height: {MOST_PERCENT}vh; min-height: 1; }}"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+w,alt+backspace", "kill_word", show=False),
         Binding("ctrl+u", "kill_to_start", show=False),
@@ -51,6 +54,10 @@ class Editor(PlainTextArea):
         if self.captor is not None and self.captor is not captor:
             self.captor.leave()
         self.captor = captor
+
+    def rows_of(self, height: int) -> int:
+        """Rows that it takes of so many on the screen."""
+        return max(min(self.wrapped_document.height, height * MOST_PERCENT // 100), 1)
 
     @property
     def draft(self) -> str:

@@ -11,6 +11,8 @@ from textual.geometry import Offset
 from textual.message import Message
 
 from agent_tui.tui.forms import form as forms
+from agent_tui.tui.forms import layout
+from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript.lines import Line, Span
 from agent_tui.tui.transcript.look import Look
 from agent_tui.tui.widgets.arming import Arming
@@ -19,6 +21,8 @@ from agent_tui.tui.widgets.line_input import LineInput
 from agent_tui.tui.widgets.pane import Pane
 
 WHEEL_ROWS = 3
+INPUT_ROWS, INPUT_LEFT = 6, 5  # of a text that is written; columns beside it
+OTHER_ROWS = 4  # left to the question while a text is written: title, object, grant, sandbox
 _KEYS = frozenset({"tab", "up", "down", "left", "right", "enter", "home", "end"})  # beside printable ones
 
 
@@ -68,7 +72,7 @@ class Prompt(Vertical, can_focus=True):
         self._arming = Arming(clock())
         self.burst = Burst(self, self._key_alone, self._to_editor)
         self._pane = Pane()
-        self._input = LineInput()
+        self._input = LineInput(self._submit, self.dismiss, self._edit_outside)
         self._mark = Pane()
         self._hint = Pane()
         self._position = ""
@@ -80,8 +84,11 @@ class Prompt(Vertical, can_focus=True):
         self._is_answered = False
         self._is_away = False  # keys are for the transcript
         self._is_long = False  # more of the object than is in view
-        self._first_choice = 0
-        self._room = 17
+        self._is_read_whole = False  # its full view was read to the end
+        self._is_locked = False  # what allows waits until all was seen
+        self._cursor_row = 0
+        self._current = 0
+        self._room, self._limit = 17, 21
         self._compact = False
         self._width = 0  # for which it was drawn
 
@@ -94,17 +101,25 @@ class Prompt(Vertical, can_focus=True):
 
     # --- what is shown -------------------------------------------------------------------------
 
-    def ask(self, form: forms.Form | None, *, position: str = "", others: Sequence[Line] = ()) -> None:
-        """Show a form, another one, or none."""
+    def ask(
+        self,
+        form: forms.Form | None,
+        *,
+        position: str = "",
+        others: Sequence[Line] = (),
+        current: int = 0,
+    ) -> None:
+        """Show a form, another one, or none; `current` is its row among the others."""
         if form is not self.form:
             self._scroll, self._seen, self._selected = 0, 0, -1
+            self._is_read_whole = False
             self.form, self._is_answered = form, False
             self._arming.opened(self._clock())
             self._redrawn()
         elif self._shape() != self._shown:  # other questions came or were answered: its rows have moved
             self._selected = -1
             self._redrawn()
-        self._position, self._others = position, others
+        self._position, self._others, self._current = position, others, current
         self.set_class(form is not None, "-asking")  # a terminal that is too small hides it even so
         if form is None:
             self.armed = False
@@ -112,10 +127,10 @@ class Prompt(Vertical, can_focus=True):
         else:
             self.draw()
 
-    def fit(self, room: int, *, compact: bool) -> None:
-        """How many rows it may take."""
-        if (room, compact) != (self._room, self._compact):
-            self._room, self._compact = room, compact
+    def fit(self, room: int, limit: int, *, compact: bool) -> None:
+        """How many rows its object may fill it up to, and how many there are."""
+        if (room, limit, compact) != (self._room, self._limit, self._compact):
+            self._room, self._limit, self._compact = room, limit, compact
             self.draw()
 
     def draw(self) -> None:
@@ -126,12 +141,15 @@ class Prompt(Vertical, can_focus=True):
         self._shown = self._shape()
         look = self._look(self._width)
         writing = self.form.writing
+        below = self._rows_below(writing)
         place = forms.Place(
-            room=self._room - (4 if writing else 0), compact=self._compact, position=self._position,
-            others=self._others, armed=self.armed, draft=self.draft or self._is_away or self.is_left,
-            scroll=self._scroll, seen=self._seen, selected=self._selected,
+            room=max(self._room - below, 1), limit=max(self._limit - below, 1), compact=self._compact,
+            position=self._position, others=self._others, current=self._current, armed=self.armed,
+            draft=self.draft or self._is_away or self.is_left, scroll=self._scroll, seen=self._seen,
+            read_whole=self._is_read_whole, selected=self._selected,
         )  # fmt: skip
-        drawn = forms.draw(self.form, look, place)
+        drawn = layout.draw(self.form, look, place)
+        self._is_locked = drawn.is_locked
         self._is_long = self._scroll > 0 or drawn.shown_to < drawn.object_rows
         if drawn.shown_to > self._seen:
             self._seen = drawn.shown_to
@@ -140,11 +158,12 @@ class Prompt(Vertical, can_focus=True):
         for pane in (self._pane, self._hint):
             pane.set_theme(self._theme())
         lines = drawn.lines
+        gap = () if self._compact else ((),)
         if writing is not None:
-            lines = [*lines, (), (Span("  " + writing.title, "muted"),)]
+            lines = [*lines, *gap, (Span("  " + writing.title, "muted"),)]
         self._pane.show(lines)
-        self._first_choice = drawn.first_choice + max(self._selected, 0) * (not self._compact)
-        self._show_writing(writing)
+        self._cursor_row = drawn.cursor
+        self._show_writing(writing, gap if writing is not None or len(lines) < self._limit else ())
         if self.armed and self.has_focus:
             self.call_after_refresh(self.put_cursor)
         return None
@@ -157,23 +176,36 @@ class Prompt(Vertical, can_focus=True):
     def put_cursor(self) -> None:
         """The terminal's cursor to the choices, so that screen readers and magnifiers follow."""
         if self.has_focus:
-            self.app.cursor_position = self.region.offset + Offset(4, self._first_choice)
+            self.app.cursor_position = self.region.offset + Offset(4, self._cursor_row)
             self.refresh()
 
     def on_focus(self) -> None:
         self.call_after_refresh(self.put_cursor)
 
-    def _show_writing(self, writing: forms.Writing | None) -> None:
+    def _rows_below(self, writing: forms.Writing | None) -> int:
+        """What the text that is written takes under the lines: its title, itself, its keys."""
+        if writing is None:
+            return 0
+        around = 2 if self._compact else 4
+        if not self.has_class("-writing"):
+            self._input.load(writing.text)
+        rows = self._input.rows_at(self._width - INPUT_LEFT)
+        most = max(min(rows, INPUT_ROWS, self._limit - around - OTHER_ROWS), 1)
+        self._input.styles.max_height = most
+        return around + most
+
+    def _show_writing(self, writing: forms.Writing | None, gap: Sequence[Line]) -> None:
         if writing is None:
             self._close_input()
-            self._hint.show([()] if not self._compact else [])
+            self._hint.show(gap)
         elif not self.has_class("-writing"):
             self.add_class("-writing")
             self._mark.set_theme(self._theme())
-            self._mark.show([(Span(f"  {self._look(0).glyphs.user} ", "accent"),)])
-            self._input.load(writing.text)
             self._input.focus()
-            self._hint.show([(), (Span("    " + writing.hint, "muted"),)])
+        if writing is not None:
+            glyphs = self._look(0).glyphs
+            self._mark.show([(Span(f"  {glyphs.user} ", "accent"),)])
+            self._hint.show([*gap, (Span("    " + own_words(writing.hint, glyphs), "muted"),)])
 
     @property
     def is_left(self) -> bool:
@@ -195,9 +227,11 @@ class Prompt(Vertical, can_focus=True):
             if self._input.has_focus:
                 self.focus()
 
-    def seen_to_end(self) -> None:
-        """The whole object was read in full view."""
-        self._seen = 1_000_000
+    def seen_to_end(self, form: forms.Form) -> None:
+        """All of a question was read in full view."""
+        if form is not self.form:
+            return
+        self._seen, self._is_read_whole = 1_000_000, True
         self._redrawn()
         self.draw()
 
@@ -311,6 +345,8 @@ class Prompt(Vertical, can_focus=True):
             self.post_message(self.Step(-1 if key.startswith("left") and "right" not in key else 1))
         elif key == "enter":
             self._press_enter()
+        elif key == "v" and not forms.is_inline(self.form):
+            self._answer(self.form, forms.Act(name="full_view"))
         else:
             self._press(self._letter(key, character))
 
@@ -341,7 +377,7 @@ class Prompt(Vertical, can_focus=True):
         if key == "Esc":  # by the digit of its row
             self.dismiss()
             return
-        if any(choice.key == key and choice.needs_end for choice in form.choices()) and self._is_locked():
+        if any(choice.key == key and choice.needs_end for choice in form.choices()) and self._is_locked:
             self.draw()
             return
         before = self._shape()
@@ -350,7 +386,7 @@ class Prompt(Vertical, can_focus=True):
             self._answer(form, effect)
             return
         if self._shape() != before:
-            self._selected = -1
+            self._selected, self._is_read_whole = -1, False
             self._redrawn()
         self.draw()
 
@@ -362,15 +398,14 @@ class Prompt(Vertical, can_focus=True):
 
     def _shape(self) -> tuple[object, ...]:
         form = self.form
-        return (form.title, form.writing, tuple(form.choices())) if form is not None else ()
-
-    def _is_locked(self) -> bool:
-        look = self._look(self.size.width)
-        return self.form is not None and self._seen < len(self.form.object(look))
+        if form is None:
+            return ()
+        reach = tuple((each.label, *each.spans) for each in form.facts(self._look(0)) if each.decides)
+        return (form.title, form.writing, tuple(form.choices()), reach)
 
     def _move(self, by: int) -> None:
         count = len(self.form.choices()) - 1 if self.form is not None else 0
-        if self._compact or not count:
+        if not count:
             self._scroll_object("down" if by > 0 else "up")
             return
         self._selected = (
@@ -414,22 +449,19 @@ class Prompt(Vertical, can_focus=True):
             self._redrawn()
             self.draw()
 
-    def on_line_input_submitted(self, message: LineInput.Submitted) -> None:
-        message.stop()
+    def _submit(self, text: str) -> None:
         if self.form is None or self.form.writing is None:
             return
         form = self.form
-        effect = form.submit(message.text)
+        effect = form.submit(text)
         self._close_input()
         if effect is not None:
             self._answer(form, effect)
 
-    def on_line_input_left(self, message: LineInput.Left) -> None:
-        message.stop()
-        self.dismiss()
+    def on_text_area_changed(self) -> None:
+        self.draw()
 
-    def on_line_input_outside(self, message: LineInput.Outside) -> None:
-        message.stop()
+    def _edit_outside(self) -> None:
         if self.form is not None:
             self.post_message(self.Answered(self.form, forms.Act(name="edit_outside")))  # answers nothing
 

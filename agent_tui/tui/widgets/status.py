@@ -8,7 +8,6 @@ from agent_tui.tui.state import Status
 from agent_tui.tui.transcript.lines import Line, Span, untrusted, width_of
 from sandbox.policy import Mode
 
-SOFT_LIMIT = 0.8  # of the window; above it the context item carries a mark
 PROVIDER_FROM = 100  # columns
 
 
@@ -122,10 +121,11 @@ def _model_item(status: Status, wide: bool) -> Item:
 def _context(status: Status, glyphs: Glyphs) -> Item:
     if not status.context_window:
         return Item("context", [""])
-    share = min(1.0, status.context_used / status.context_window)
-    if share >= 1:
+    used, hard = status.context_used, status.context_hard
+    if used > hard if hard else used >= status.context_window:
         return Item("context", ["CONTEXT FULL"], alarm=True)
-    mark = glyphs.above + " " if share >= SOFT_LIMIT else ""
+    share = min(1.0, used / status.context_window)
+    mark = glyphs.above + " " if 0 < status.context_soft <= used else ""
     return Item("context", [f"{mark}{share:.0%}/{words.tokens(status.context_window)}"])
 
 

@@ -7,6 +7,7 @@ from rich.text import Text
 from textual import actions, events
 from textual.binding import Binding, BindingType
 from textual.document._document import Location
+from textual.document._wrapped_document import WrappedDocument
 from textual.widgets import TextArea
 
 _JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")
@@ -50,6 +51,10 @@ class PlainTextArea(TextArea):
         )
         self.cursor_blink = False
         self.match_cursor_bracket = False
+
+    def rows_at(self, width: int) -> int:
+        """Rows of the text at a width that it need not be laid out for."""
+        return WrappedDocument(self.document, width, tab_width=self.indent_width).height
 
     def get_line(self, line_index: int) -> Text:
         """The line as it may be shown: control characters as pictures of the same width."""
