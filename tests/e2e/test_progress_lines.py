@@ -22,9 +22,7 @@ def test_a_call_that_failed_is_named_with_its_reason(tmp_path: Path, model_serve
     assert failed[1] == "  failed (exit 3): run exit 3"
 
 
-def test_a_contract_that_is_not_met_is_named_by_its_check(
-    tmp_path: Path, model_server: ModelServer
-) -> None:
+def test_a_contract_that_is_not_met_is_named_by_its_check(tmp_path: Path, model_server: ModelServer) -> None:
     model_server.script([{"text": "done"}] * 3)
     ran = run(Program.at(tmp_path), model_server, "--verify", "false")
     assert ran.code == 6

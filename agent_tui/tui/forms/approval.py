@@ -125,19 +125,11 @@ class ApprovalForm:
         lead: Line = (Span("    "),)
         shown = self.event.assessment.shown
         rows = wrap(untrusted(shown, "strong", strict=True), look.width, first=lead, rest=lead)
-<<<<<<< HEAD
         detail = self.event.assessment.grant_detail
-        for said in safe_text.warnings(
-            f"{shown}\n{detail}" if self._grants[0].startswith("host ") else shown
-        ):
-            rows += wrap(
-                untrusted(said, "attention"), look.width, first=(Span("  ! ", "attention"),), rest=lead
-            )
-=======
-        for said in safe_text.warnings(shown):
+        named = f"{shown}\n{detail}" if self._grants[0].startswith("host ") else shown
+        for said in safe_text.warnings(named):
             spans = untrusted(own_words(said, look.glyphs), "attention")
             rows += wrap(spans, look.width, first=(Span("  ! ", "attention"),), rest=lead)
->>>>>>> main
         return rows
 
     def facts(self, look: Look, *, whole: bool = False) -> list[Fact]:
@@ -145,18 +137,10 @@ class ApprovalForm:
         event = self.event
         if self._saving is not None:
             return []
-<<<<<<< HEAD
-        if self._files:
-            return fact("why", untrusted(event.why), look) + (
-                self._explanation(look) if self._explained else []
-            )
-        rows = fact("in", untrusted(event.during or words.home(event.cwd), strict=True), look)
-        rows += fact("why", untrusted(event.why), look)
-=======
         why = _RULES_LINE.sub("", event.why) if look.low and not whole else event.why
         rows = [Fact(label="why", spans=untrusted(why))]
         if not self._files:
-            place = Fact(label="in", spans=untrusted(words.home(event.cwd), strict=True))
+            place = Fact(label="in", spans=untrusted(event.during or words.home(event.cwd), strict=True))
             rows = [place, *rows, *self._reach(look)]
         return rows + (self._explanation() if self._explained or whole else [])
 
@@ -164,7 +148,6 @@ class ApprovalForm:
         """What an earlier attempt left, and what this one could reach."""
         event = self.event
         rows: list[Fact] = []
->>>>>>> main
         if event.first_attempt:
             rows.append(Fact(label="changes", spans=untrusted(event.first_attempt, strict=True)))
         if self._grants[self._grant]:
@@ -228,15 +211,10 @@ class ApprovalForm:
                 if again and event.first_attempt
                 else "once"
             )
-<<<<<<< HEAD
             is_brief = event.during or (self._asks_for_network and once == "once")
             note = "while this command runs" if is_brief else ""
-            result.append(Choice(key="y", label=once, note=note, short="once", needs_end=True))
-=======
-            note = "while this command runs" if self._asks_for_network and once == "once" else ""
             short = once if is_open else "once"
             result.append(Choice(key="y", label=once, note=note, short=short, needs_end=True))
->>>>>>> main
         if Decision.SESSION in offered and not is_open:
             result.append(Choice(key="s", label="this session", note=event.session_key, needs_end=True))
         if Decision.RULE in offered and not is_open:
