@@ -72,10 +72,10 @@ def _names_any(name: str, listed: Sequence[str]) -> bool:
 class Proxy:
     """Serves the command behind one listening socket until it is closed."""
 
-    def __init__(self, listed: Sequence[str], ask: Ask, resolve: targets.Resolve = targets.resolve) -> None:
+    def __init__(self, listed: Sequence[str], ask: Ask, resolve: targets.Resolve | None = None) -> None:
         self._listed = frozenset(listed)
         self._ask = ask
-        self._resolve = resolve
+        self._resolve = resolve or targets.resolve
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.Task[None]] = set()
         self._answers: dict[str, asyncio.Task[str]] = {}  # by target: asked once
@@ -99,17 +99,20 @@ class Proxy:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._open) >= _MOST_CONNECTIONS:
+            writer.close()
+            return
+        task = asyncio.create_task(self._connected(reader, writer))
         self._open.add(task)
+        task.add_done_callback(self._open.discard)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            if len(self._open) <= _MOST_CONNECTIONS:
-                await self._serve(reader, writer)
-        except (OSError, EOFError, TimeoutError):  # of either side, at any point
+            await self._serve(reader, writer)
+        except (OSError, EOFError):  # of either side, at any point; TimeoutError is one
             pass
         finally:
-            self._open.discard(task)
             await _shut(writer)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -298,6 +301,6 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, leng
 
 async def _shut(writer: asyncio.StreamWriter) -> None:
     writer.close()
-    with contextlib.suppress(OSError, TimeoutError):
+    with contextlib.suppress(OSError):
         async with asyncio.timeout(1.0):
             await writer.wait_closed()

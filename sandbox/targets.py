@@ -71,7 +71,7 @@ def _checked(name: str) -> str:
     bare = name[1:-1] if name.startswith("[") else name
     labels = bare.split(".")
     address = _literal(bare)
-    if address is not None:
+    if address is not None and (address.version == 6) == name.startswith("["):
         if not may_be_listed(address):
             raise ValueError("it is an address that nothing may connect to")
         return bare
