@@ -17,7 +17,6 @@ from sandbox.errors import SandboxError
 from sandbox.policy import Mode, Policy
 from sandbox.probe import ProbeResult
 from sandbox.shared_network import SharedNetwork
-from sandbox.targets import spelled
 from tools.descriptions import description
 from tools.output.size import budget_bytes
 from tools.output.spool import Budget, Spool
@@ -146,6 +145,8 @@ class ExecCommand:
         if arguments.get("needs") in _NEEDS_PATH and not arguments.get("needs_path"):
             return f"`needs`: `{arguments['needs']}` also takes `needs_path`"
         if arguments.get("needs") == Grant.HOST:
+            from sandbox.targets import spelled
+
             try:
                 spelled(arguments.get("needs_host", ""))
             except ValueError as error:
@@ -175,6 +176,8 @@ class ExecCommand:
         )
         detail = str(place_of(path, policy)) if wanted in _NEEDS_PATH else ""
         if wanted is Grant.HOST:
+            from sandbox.targets import spelled
+
             detail = str(spelled(arguments["needs_host"]))
         assessment = assess_command(arguments["cmd"], setting, wanted=wanted, wanted_detail=detail)
         if wanted is not Grant.NONE and arguments.get("reason"):

@@ -11,7 +11,6 @@ from agent_tui.engine.scope import Scope
 from agent_tui.engine.stop import StoppedError
 from agent_tui.engine.types import Decision
 from checkpoints.records import RecordsError
-from sandbox.targets import Target, parse
 from tools.types import READS_NOTHING, Assessment, CallClass
 
 WHY = "first connection to this host; the command waits for it"
@@ -70,7 +69,7 @@ class Connecting:
                 action="network",
                 call_class=CallClass.ASK,
                 reason=WHY,
-                shown=_shown(parse(host)),
+                shown=_shown(host),
                 effects=READS_NOTHING,
                 keys=(f"host {host}",),
             ),
@@ -81,6 +80,9 @@ class Connecting:
         return f"a{self._scope.session.fold.asked + 1}"
 
 
-def _shown(target: Target) -> str:
+def _shown(host: str) -> str:
+    from sandbox.targets import parse
+
+    target = parse(host)
     service = _SERVICES.get(target.port)
     return f"{target.name}  port {target.port}" + (f"  ({service})" if service else "")

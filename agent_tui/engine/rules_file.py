@@ -23,7 +23,6 @@ from agent_tui.engine.rule_scope import breadth
 from agent_tui.engine.rules import KINDS, Action, Rule, words_of
 from agent_tui.errors import AgentError, UsageError
 from agent_tui.toml_text import toml_table
-from sandbox.targets import parse
 from tools.types import Grant
 
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*rule[ \t]*\]\]", re.MULTILINE)
@@ -105,6 +104,8 @@ def _checked(rule: Rule, where: str) -> Rule:
 
 def _host_fault(rule: Rule) -> str:
     """Why an allow rule names no host as one is dialled; `*.` may stand before it."""
+    from sandbox.targets import parse
+
     body = rule.grant_detail if rule.grant is Grant.HOST else rule.body.removeprefix("*.")
     try:
         fits = str(parse(body)) == body
