@@ -1,5 +1,7 @@
 """A command that may reach one host wants another one: who is asked, and what the command gets meanwhile."""
 
+import json
+import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -14,6 +16,7 @@ from tests.e2e.project import call
 from tests.e2e.test_approvals import answer
 from tests.model_server.fixture import ModelServer
 from tests.program import Program, model_flags
+from tests.waiting import WAIT_S
 
 GET = "curl -sS -o /dev/null -w '%{{http_code}} ' --noproxy '' http://{host}:{port}/"
 
@@ -134,3 +137,55 @@ def test_with_nobody_there_rules_decide(program: Program, model_server: ModelSer
     assert codes(ran) == "200 200 403"
     assert f"refused elsewhere.test:{port}: it was not granted, and nobody is asked" in ran
     assert "approval unavailable" in pushed, "a rule for a host lets nothing else through"
+
+
+def allowing(process: "subprocess.Popen[str]") -> Iterator[dict[str, Any]]:
+    """The questions of a run, begun and settled; those about hosts are left open."""
+    assert process.stdin is not None and process.stdout is not None
+    for line in process.stdout:
+        event = json.loads(line)
+        item = event.get("item", {})
+        if item.get("type") == "approval" and event["type"] == "item.started" and "during" not in item:
+            order = {"type": "decide", "id": item["id"], "digest": item["digest"], "decision": "once"}
+            print(json.dumps(order), file=process.stdin, flush=True)
+        elif item.get("type") == "approval":
+            yield {"event": event["type"], **item}
+        elif event["type"] in ("turn.completed", "turn.failed"):
+            process.stdin.close()
+
+
+def closed(process: "subprocess.Popen[str]") -> int:
+    code = process.wait(timeout=WAIT_S)
+    for stream in (process.stdin, process.stdout, process.stderr):
+        assert stream is not None
+        stream.close()
+    return code
+
+
+def test_a_command_that_gives_up_waiting_takes_its_question_back(
+    program: Program, model_server: ModelServer, port: int
+) -> None:
+    impatient = asks(get(port, "localhost").replace("curl", "curl -m 1"), port)
+    model_server.script([{"calls": [impatient]}, {"text": "end"}])
+    flags = model_flags("chat", model_server.base_url())
+    process = program.start("exec", "--json", "--stdin-commands", *flags, "go")
+    seen = list(allowing(process))
+    assert closed(process) == 0
+    print(seen)
+    told = [(item["event"], item.get("decision"), item.get("by")) for item in seen if "during" in item]
+    assert told == [("item.started", None, None), ("item.completed", "deny", "policy")]
+    assert "[exit 28" in results(model_server)[0]
+
+
+def test_after_a_kill_nothing_is_left_to_be_answered(
+    program: Program, model_server: ModelServer, port: int
+) -> None:
+    model_server.script([{"calls": [asks(get(port, "localhost"), port)]}, {"text": "end"}])
+    flags = model_flags("chat", model_server.base_url())
+    process = program.start("exec", "--json", "--stdin-commands", *flags, "go")
+    assert next(item for item in allowing(process) if "during" in item)
+    process.kill()
+    closed(process)
+    again = program.run("exec", *flags, "--last", "go on")
+    assert (again.code, again.out) == (0, "end\n"), again
+    assert "Outcome unknown" in results(model_server)[0]

@@ -2,11 +2,17 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from agent_tui.engine.connecting import WHY
+from agent_tui.engine.events import ApprovalDecided
+from agent_tui.engine.fold import Fold
 from agent_tui.engine.ports import GatedCall
+from agent_tui.engine.resume import crash_parts
+from agent_tui.engine.session import Session
 from agent_tui.engine.types import ApprovalPolicy, Decision
 from agent_tui.engine.words import network_state
 from sandbox.policy import Mode
@@ -148,3 +154,12 @@ def test_a_rule_for_a_command_with_a_host_opens_that_host_for_that_command(bench
     assert bench.judge(wants(bench)).policy == replace(bench.gate.policy(), hosts=(HOST,))
     assert bench.judge(wants(bench, "pip download other")).kind == "ask"
     assert bench.judge(connection()).kind == "ask"
+
+
+def test_a_question_of_a_command_that_died_with_its_process_is_closed(bench: Bench) -> None:
+    fold = Fold()
+    fold.approvals = {"a1": bench.ask("rm -rf /"), "a2": replace(bench.ask(connection()), approval_id="a2")}
+    parts = crash_parts(cast(Session, SimpleNamespace(fold=fold)))
+    assert [(part.approval_id, part.by) for part in parts if isinstance(part, ApprovalDecided)] == [
+        ("a2", "policy")
+    ]
