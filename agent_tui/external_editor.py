@@ -13,6 +13,10 @@ class EditorError(Exception):
     """The text stays as it was; the message says why."""
 
 
+class NoEditorError(EditorError):
+    """There is none to start."""
+
+
 def edited(text: str, run: Run) -> str | None:
     """The text after the editor, which `run` starts and waits for, giving its exit code; None when it failed.
 
@@ -29,12 +33,28 @@ def edited(text: str, run: Run) -> str | None:
     return left.decode("utf-8", errors="replace").rstrip("\n")
 
 
+def changed(texts: Mapping[str, str], run: Run) -> dict[str, str]:
+    """Those of the texts of a call, by path, that the editor changed. Raises EditorError, as `edited`, also
+    where it changed none."""
+    written = {path: text.encode("utf-8", errors="replace") for path, text in texts.items()}
+    left = edited_files(written, run)
+    if left is None:
+        raise EditorError("the editor ended with an error; nothing was edited, the call waits")
+    try:
+        found = {path: data.decode() for path, data in left.items() if data != written[path]}
+    except UnicodeDecodeError as error:
+        raise EditorError("the editor left no UTF-8; nothing was edited, the call waits") from error
+    if not found:
+        raise EditorError("nothing was edited; the call waits as it was")
+    return found
+
+
 def edited_files(files: Mapping[str, bytes], run: Run) -> dict[str, bytes] | None:
     """Contents by path after one start of the editor with copies of all files, which have the names and the
     directories of the paths below a private one; None when it failed. Raises EditorError, as `edited`."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     if not editor:
-        raise EditorError("no editor: set $VISUAL or $EDITOR")
+        raise NoEditorError("no editor: set $VISUAL or $EDITOR")
     try:
         argv = shlex.split(editor)
     except ValueError as error:  # a quote without its end

@@ -1,9 +1,7 @@
 """What a call may do, in words: with a grant, as a question names it, and in a sandbox, as a view does."""
 
-from collections.abc import Mapping
-
 from agent_tui.short_path import short_path
-from tools.types import Grant, Outcome
+from tools.types import Grant
 
 _WORDS: dict[str, str] = {
     Grant.READ_PATH: "read {}",
@@ -20,19 +18,6 @@ def in_words(grant: str) -> str:
     """A grant as a question names it, its kind and then its path or host; not yet made safe for a screen."""
     kind, _, detail = grant.partition(" ")
     return _WORDS[kind].format(short_path(detail)) if kind in _WORDS else grant
-
-
-def hosts_tried(outcome: Outcome) -> list[tuple[str, bool]]:
-    """What a command with a grant of hosts tried to reach, a sentence each, and whether it was refused; not
-    yet made safe for a screen."""
-    hosts = outcome.data.get("hosts")
-    if not isinstance(hosts, Mapping):
-        return []
-    refused = "host {} refused: {}; the model was told"
-    return [
-        (refused.format(name, why) if why else f"host {name} was reachable for this command", bool(why))
-        for name, why in hosts.items()
-    ]
 
 
 def contained(profile: str) -> str:

@@ -138,9 +138,8 @@ def _gap_changes(older: State, newer: State) -> list[FileChange]:
 
 
 def _gap_detail(was: Gap, now: Gap) -> str:
-    if was.size != now.size:
-        return f"not covered, {size_text(was.size)} → {size_text(now.size)}"
-    return "not covered, size and time only"
+    sizes = size_text(was.size), size_text(now.size)
+    return f"not covered, {' → '.join(sizes) if sizes[0] != sizes[1] else 'size and time only'}"
 
 
 # --- line counts ------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ class Denial:
 
     grant: Grant
     detail: str
-    text: str  # one sentence for model and person
+    text: str  # what happened, for model and person, behind words that name the sandbox
 
 
 def _words(*patterns: str) -> re.Pattern[str]:
@@ -138,9 +138,9 @@ def _write(place: Path, reach: Reach, *, certain: bool) -> Denial | None:
     if not reach.refuses_writing(place, certain=certain):
         return _read(place, reach)
     if reach.is_lane_matter(place):
-        return _denial("git_lane", str(place), f"writing git data, `{_short(place, reach)}`")
+        return _denial("git_lane", str(place), f"write to git data denied: {_short(place, reach)}")
     named = place if place.is_relative_to(reach.policy.workspace) else existing(place)
-    what = f"writing to `{_short(place, reach)}`"
+    what = f"write to {_short(place, reach)} denied"
     wide = named != reach.policy.workspace and reach.policy.workspace.is_relative_to(named)
     if wide or reach.home.is_relative_to(named):  # to let it make a file there all of that had to be granted
         return _denial("no_sandbox", str(place), what)
@@ -151,7 +151,7 @@ def _read(place: Path, reach: Reach) -> Denial | None:
     named = place if os.path.lexists(place) else place.parent
     if not reach.refuses_reading(named):
         return None
-    return _denial("read_path", str(named), f"reading `{_short(named, reach)}`, which is not visible in it")
+    return _denial("read_path", str(named), f"not visible in it: {_short(named, reach)}")
 
 
 def _command(line: str, reach: Reach) -> Denial | None:
@@ -179,7 +179,7 @@ def _network(line: str, policy: Policy) -> Denial:
 
 def _system(line: str) -> Denial | None:
     what = next((what for pattern, what in _SYSTEM if pattern.search(line)), None)
-    return _denial("no_sandbox", what, what) if what else None
+    return _denial("no_sandbox", what, f"not allowed in it: {what}") if what else None
 
 
 def _short(place: Path, reach: Reach) -> str:
@@ -187,4 +187,4 @@ def _short(place: Path, reach: Reach) -> str:
 
 
 def _denial(grant: Grant, detail: str, what: str) -> Denial:
-    return Denial(grant=grant, detail=detail, text=f"denied by the sandbox: {what}")
+    return Denial(grant=grant, detail=detail, text=what)

@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import signal
+import termios
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -144,6 +145,16 @@ class Running:
         if awaited is None or self._channels.stdin is None or self._ended.done():
             return False
         return any(map(awaited.is_awaited_by, processes.descendants(self.root_pid)))
+
+    def hides_input(self) -> bool:
+        """Whether its terminal shows nothing of what is typed, as at the prompt for a password, or nobody
+        can tell. Without a terminal nothing is hidden."""
+        if self._channels.terminal is None:
+            return False
+        try:
+            return not termios.tcgetattr(self._channels.terminal)[3] & termios.ECHO
+        except termios.error:
+            return True
 
     def resize(self, columns: int, rows: int) -> None:
         """Set the size of the terminal; without one nothing happens."""

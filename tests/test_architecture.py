@@ -53,6 +53,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
                 "agent_tui.figures",
                 "agent_tui.safe_text",
                 "agent_tui.short_path",
+                "agent_tui.call_facts",
                 "agent_tui.told",
                 "agent_tui.handover",
                 "agent_tui.mention",
@@ -75,11 +76,12 @@ ALLOWED: dict[str, tuple[str, ...]] = {
             )
         ),
     ),
-    "agent_tui.plain": ("agent_tui.plain", *_front),
+    "agent_tui.plain": ("agent_tui", "agent_tui.plain", *_front),
     "agent_tui.headless": ("agent_tui.headless", *_front),
     "agent_tui.safe_text": (),  # shared by all that show what others wrote, to a person or a model
     "agent_tui.figures": (),  # spans and amounts, in what the engine says and in what is shown
     "agent_tui.told": (),
+    "agent_tui.call_facts": ("agent_tui.figures", "agent_tui.short_path", "tools.types"),
     "agent_tui.mention": (),
     "agent_tui.attachment": (
         "agent_tui.errors",

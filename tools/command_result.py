@@ -38,7 +38,11 @@ def outcome_of(
     denial = (
         find(text, policy=place.policy, cwd=place.cwd) if place and status is OutcomeStatus.FAILED else None
     )
-    notes = (*notes, *_notes(terminal, terminal_id), *((denial.text,) if denial else ()))
+    notes = (
+        *notes,
+        *_notes(terminal, terminal_id),
+        *((f"denied by the sandbox: {denial.text}",) if denial else ()),
+    )
     head = _headline(terminal, state, elapsed_s, terminal_id, taken)
     end = terminal.exit
     is_live = not terminal.gone.is_set()

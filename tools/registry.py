@@ -193,6 +193,11 @@ class Toolbox:
         """Output and ends of terminals as they come; for one reader, never ends."""
         return self._terminals.news()
 
+    def terminal_hides(self, terminal: str) -> bool:
+        """Whether it echoes nothing now."""
+        entry = self._terminals.get(terminal)
+        return entry is not None and entry.terminal is not None and entry.terminal.running.hides_input()
+
     async def terminal_input(
         self, terminal: str, chars: str, signal: str, size: tuple[int, int] | None
     ) -> str:

@@ -111,6 +111,17 @@ class TerminalChanged:
     signal: str | None = None
 
 
+@frozen
+class TerminalTyped:
+    """The person typed into a live terminal, or signalled it; what came close together is one."""
+
+    terminal: str
+    chars: str = ""
+    left_out: int = 0  # more characters, beyond what is kept of one record
+    hidden: bool = False  # typed where the terminal shows nothing of it: what it was is not kept
+    signal: str = ""  # as in `TerminalInput`
+
+
 # --- questions ---------------------------------------------------------------------------------
 
 

@@ -98,7 +98,7 @@ class RunShell:
 
 @frozen
 class TerminalInput:
-    """The person types into a live terminal, resizes or stops it: `CallOutput`, `TerminalChanged`."""
+    """The person types into a live terminal, resizes or stops it: `CallOutput`, `TerminalTyped`."""
 
     terminal: str
     chars: str = ""

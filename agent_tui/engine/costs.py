@@ -1,4 +1,4 @@
-"""What requests cost: of the session, of the turn at hand, and of each model; part of the fold."""
+"""What requests cost: of the session, of the turn at hand, of each model and step; part of the fold."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -58,6 +58,9 @@ class Costs:
     turn: Tally = field(default_factory=Tally)  # over all runs of its task
     run: Tally = field(default_factory=Tally)
     models: dict[str, Tally] = field(default_factory=dict)
+    steps: list[tuple[int, str, Tally]] = field(
+        default_factory=list
+    )  # number and model of each, oldest first
 
     def new_turn(self) -> None:
         """Another task begins."""
@@ -67,10 +70,12 @@ class Costs:
         """Another run begins."""
         self.run = Tally()
 
-    def add(self, model: str, usage: Usage, cost_usd: float | None) -> None:
-        """Count one request to a model."""
+    def add(self, model: str, usage: Usage, cost_usd: float | None, step: int | None = None) -> None:
+        """Count one request to a model, of the step with this number where it was one."""
         for tally in (self.session, self.turn, self.run, self.models.setdefault(model, Tally())):
             tally.add(usage, cost_usd)
+        if step is not None:
+            self.steps.append((step, model, Tally(1, usage, cost_usd)))
 
     def shown(self) -> dict[str, Any]:
         """As `Subject.COST` has it."""
@@ -79,4 +84,5 @@ class Costs:
             "run": self.run.shown(),
             "session": self.session.shown(),
             "models": {name: tally.shown() for name, tally in self.models.items()},
+            "steps": [{"step": step, "model": model, **tally.shown()} for step, model, tally in self.steps],
         }

@@ -25,6 +25,7 @@ from agent_tui.engine.call_events import (
     QuestionAnswered,
     QuestionAsked,
     TerminalChanged,
+    TerminalTyped,
 )
 from agent_tui.engine.types import (
     EndReason,
@@ -82,6 +83,7 @@ __all__ = [
     "StepStarted",
     "TaskChanged",
     "TerminalChanged",
+    "TerminalTyped",
     "TextStreamed",
     "TurnEnded",
     "TurnStarted",
@@ -443,6 +445,7 @@ Body = (
     | CallEnded
     | CheckpointTaken
     | TerminalChanged
+    | TerminalTyped
     | ApprovalAsked
     | ApprovalDecided
     | GrantRemoved

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from agent_tui.engine import typed
 from agent_tui.engine.budget import Spent
 from agent_tui.engine.changes import merge_changes
 from agent_tui.engine.costs import Costs, add_cost, add_usage
@@ -41,6 +42,7 @@ from agent_tui.engine.events import (
     StepStarted,
     TaskChanged,
     TerminalChanged,
+    TerminalTyped,
     TurnEnded,
     TurnStarted,
 )
@@ -164,6 +166,7 @@ class Fold:
         # said something in it → place in the log
         self.turn_starts: dict[tuple[int, int], int] = {}
         self.told_terminals = ""  # the newest notice to the model of what is live
+        self.typed: list[TerminalTyped] = []  # in terminals, of which the model has not heard
         self.rollbacks: list[RolledBack] = []
         self.rollback_places: dict[str, int] = {}  # checkpoint before a rollback → place in the log
         self.clean_end = True  # the process before this one said goodbye
@@ -200,6 +203,8 @@ class Fold:
             self.epoch = item.id
         if isinstance(item, NoticeItem) and item.text.startswith(TERMINALS_NOTICE):
             self.told_terminals = item.text
+        if isinstance(item, NoticeItem) and item.text.startswith(typed.TYPED_NOTICE):
+            self.typed.clear()
         if isinstance(item, NoticeItem) and item.text.startswith(SETTINGS_NOTICE):
             self._told[item.id], self.untold = self.untold, []
         if isinstance(item, RollbackItem):  # of what it hides the model knows no more
@@ -292,7 +297,7 @@ class Fold:
                 if not body.grace:
                     self.spent.add_step(body.reserved_calls)
                 self.spent.add(body.usage, body.cost_usd)
-                self.costs.add(body.model or self.model, body.usage, body.cost_usd)
+                self.costs.add(body.model or self.model, body.usage, body.cost_usd, self.steps)
                 if self.run is not None:
                     self.run.add_response(body)
             case SideRequestEnded():
@@ -444,6 +449,8 @@ class Fold:
                 self.project = self.project if body.project is None else body.project
             case TerminalChanged():
                 self.terminals[body.terminal] = body
+            case TerminalTyped():
+                typed.add(self.typed, body)
             case RolledBack():
                 self.rollbacks.append(body)
                 if body.files is not None:

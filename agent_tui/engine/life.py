@@ -44,7 +44,7 @@ async def open_session(
     if told := assumption_parts(session, work.ports):
         await session.commit(*told)
     _show_status(work, sandbox)
-    lookout = Lookout(session, work.ports)
+    lookout = Lookout(session, work.ports, work.by_hand)
     work.aside(lookout.run())
     work.aside(lookout.follow_terminals())
     if work.config.interactive and not session.fold.log and work.ports.branch():
@@ -115,6 +115,7 @@ async def close_session(work: Work, why: str) -> None:
     await work.ports.toolbox.close()
     if asides:  # what a title took so far is stored
         await asyncio.wait(asides, timeout=SHUTDOWN_S)
+    await work.by_hand.store()
     await inbox.give_back(session, "the session was closed")
     if not await session.settle():  # what is still in memory has its last chance here
         text = "the end of this session could not be stored; a resume begins before it"

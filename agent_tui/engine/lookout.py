@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from agent_tui.engine.by_hand import ByHand
 from agent_tui.engine.events import CallOutput, InputAwaited, StatusChanged, TerminalChanged
 from agent_tui.engine.ports import Ports
 from agent_tui.engine.session import Session
@@ -23,8 +24,9 @@ def undo_notice(health: Health) -> str:
 class Lookout:
     """Looks twice a second; stores only what has changed."""
 
-    def __init__(self, session: Session, ports: Ports) -> None:
+    def __init__(self, session: Session, ports: Ports, by_hand: ByHand) -> None:
         self._session = session
+        self._by_hand = by_hand
         self._ports = ports
         self._health: Health | None = None
         self._live = 0
@@ -57,6 +59,7 @@ class Lookout:
 
     async def look(self) -> None:
         """Once."""
+        await self._by_hand.store()
         terminals = self._ports.toolbox.terminals()
         ended = [change for one in terminals if (change := self._change(one)) is not None]
         if ended:

@@ -112,6 +112,9 @@ class Toolbox(Hashable, Protocol):
     def terminal_news(self) -> AsyncIterator[TerminalNews]:
         """Output and ends of terminals as they come; for one reader, never ends."""
 
+    def terminal_hides(self, terminal: str) -> bool:
+        """Whether it shows nothing of what is typed into it now, as at the prompt for a password."""
+
     async def terminal_input(
         self, terminal: str, chars: str, signal: str, size: tuple[int, int] | None
     ) -> str:

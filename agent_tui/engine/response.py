@@ -76,6 +76,7 @@ class Responder:
         if over is not None:
             return over
         await hand_over(self._scope)
+        await self._scope.by_hand.tell()
         self._compactor.new_request()
         if not await self._fits():  # ahead of the step, which names the epoch of its view
             return EndReason.CONTEXT_EXHAUSTED

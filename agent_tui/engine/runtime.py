@@ -122,15 +122,22 @@ class EngineRuntime:
                 self._work.aside(self._inspect(command.body, cause))
                 return ""
             case TerminalInput() as body:
-                size = (body.columns, body.rows) if body.columns and body.rows else None
-                toolbox = self._work.ports.toolbox
-                return await toolbox.terminal_input(body.terminal, body.chars, body.signal, size)
+                return await self._type(body)
             case Set():
                 return await self._set(command.body, cause)
             case Shutdown():
                 return ""
             case _:
                 return await self._when_idle(command)
+
+    async def _type(self, body: TerminalInput) -> str:
+        size = (body.columns, body.rows) if body.columns and body.rows else None
+        toolbox = self._work.ports.toolbox
+        is_hidden = toolbox.terminal_hides(body.terminal)  # before it is taken: that may end a prompt
+        refusal = await toolbox.terminal_input(body.terminal, body.chars, body.signal, size)
+        if not refusal:
+            self._work.by_hand.note(body, is_hidden=is_hidden)
+        return refusal
 
     async def _submit(self, body: Submit, cause: str) -> str:
         refusal = inbox.refusal(self._session, body.text, body.images)

@@ -3,6 +3,7 @@
 from collections import deque
 from pathlib import Path
 
+from agent_tui.engine.by_hand import ByHand
 from agent_tui.engine.events import ApprovalAsked, ApprovalDecided
 from agent_tui.engine.ports import Ports
 from agent_tui.engine.relay import Relay
@@ -30,6 +31,7 @@ class Scope:
     boot_id: str
     answers: deque[str]  # for questions nobody can be asked, in order
     early: dict[str, tuple[ApprovalAsked, ApprovalDecided]]  # by call id: decided before the turn went on
+    by_hand: ByHand
 
     @property
     def window(self) -> Window:

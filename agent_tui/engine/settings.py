@@ -8,10 +8,8 @@ from agent_tui.engine.drift import live_terminals
 from agent_tui.engine.events import NoticeRaised, SettingChanged, StatusChanged
 from agent_tui.engine.ports import Ports
 from agent_tui.engine.session import Part, Session
-from agent_tui.engine.types import OF_GATE, OF_SANDBOX
+from agent_tui.engine.types import EFFORTS, OF_GATE, OF_SANDBOX
 from agent_tui.errors import AgentError
-
-EFFORTS = ("minimal", "low", "medium", "high")
 
 
 def assumption_parts(session: Session, ports: Ports) -> list[Part]:

@@ -38,6 +38,9 @@ class Budgets:
     max_idle_steps: int | None = 12  # consecutive steps without progress
 
 
+EFFORTS = ("minimal", "low", "medium", "high")  # of reasoning
+
+
 @frozen
 class ModelChoice:
     """Which model, reached how; the key itself is never part of a record."""

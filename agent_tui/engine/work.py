@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 
 from agent_tui.engine import inbox, room
+from agent_tui.engine.by_hand import ByHand
 from agent_tui.engine.commands import Compact, RunShell, Set
 from agent_tui.engine.compaction import Compactor
 from agent_tui.engine.desk import Early
@@ -51,6 +52,7 @@ class Work:
         self.wake = asyncio.Event()  # a wait for the next attempt ends
         self.waits = Waits()
         self.early: Early = {}
+        self.by_hand = ByHand(session)
         self.task: asyncio.Task[None] | None = None
         self.asides: set[asyncio.Task[None]] = set()  # inspections, the lookout, the title
         self._artifacts = artifacts
@@ -78,6 +80,7 @@ class Work:
             boot_id=self._boot_id,
             answers=self._answers,
             early=self.early,
+            by_hand=self.by_hand,
         )
 
     def use(self, ports: Ports) -> None:

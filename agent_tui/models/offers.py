@@ -26,6 +26,7 @@ class Offer:
     context_window: int | None = None  # tokens; None: nothing is known of the model
     price_input: float | None = None  # USD per million tokens
     price_output: float | None = None
+    reasoning: bool | None = None  # whether it takes an effort; None: nothing is known of the model
     state: str = ""  # `loaded` or `not loaded`, where a server on this machine says it
 
 
@@ -98,6 +99,7 @@ class Offers:
             context_window=info.context_window if info.known else None,
             price_input=info.price_input,
             price_output=info.price_output,
+            reasoning=info.reasoning if info.known else None,
             state=state,
         )
 

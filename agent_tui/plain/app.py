@@ -8,11 +8,11 @@ import asyncio
 import shlex
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from agent_tui import additions, handover
+from agent_tui import __version__, additions, handover
 from agent_tui.engine.commands import (
     Command,
     CommandBody,
@@ -39,6 +39,7 @@ from agent_tui.engine.events import (
     RolledBack,
     SessionClosed,
     SessionStarted,
+    StatusChanged,
     TurnEnded,
     TurnStarted,
 )
@@ -86,6 +87,7 @@ class PlainApp:
         self._is_choosing = False  # what is typed belongs to a menu
         self._commands = 0
         self._newest = ""  # line that was printed
+        self._held: list[str] | None = []  # lines that wait: for the first ones, for an editor
         self.is_bare = False  # what is printed stands behind an open prompt, not above it
         self._is_prompting = False
         self._sent: set[str] = set()  # command ids of messages that were neither accepted nor refused yet
@@ -137,6 +139,7 @@ class PlainApp:
                 if isinstance(event.body, SessionClosed):
                     break
         finally:
+            self._print_held()
             self._begun.set()
             self._closed.set()
             for sent, future in self._replies.items():  # nobody is left to answer
@@ -156,11 +159,7 @@ class PlainApp:
         self.standing.take(body)
         match body:
             case SessionStarted():
-                said = ["/transcript prints what was said before."] if body.resumed else []
-                hints = ["Type /help for commands.", *said, ""]
                 self.named(body.session_id)
-                self.say("agent-tui, plain mode.", *self.standing.where(), *hints)
-                self.say(*([f"Press Enter to begin: {self._offered}", ""] if self._offered else []))
             case TurnStarted():
                 self._working.set()
             case TurnEnded():
@@ -179,8 +178,22 @@ class PlainApp:
         self.say(*self._narrator.lines(body))
         if isinstance(body, TurnEnded):
             self.say(*self.standing.pause())
-        if isinstance(body, SessionStarted):
-            self._begun.set()
+        if isinstance(body, StatusChanged) and not self._begun.is_set():
+            self._begin()
+
+    def _begin(self) -> None:
+        """Say where this is, now that all of it is known."""
+        place, model, guards = self.standing.where()
+        said = ["/transcript prints what was said before."] if self.standing.resumed else []
+        first = [f"agent-tui {__version__}, plain mode. {place}", model, f"{guards} Type /help for commands."]
+        self._held = [*first, *self.standing.pause(), *said, "", *(self._held or ())]
+        self._print_held()
+        self.say(*([f"Press Enter to begin: {self._offered}", ""] if self._offered else []))
+        self._begun.set()
+
+    def _print_held(self) -> None:
+        held, self._held = self._held, None
+        self.say(*(held or ()))
 
     def _set_aside(self) -> None:
         """The line that is being typed must not answer what comes; a message is offered again."""
@@ -390,6 +403,14 @@ class PlainApp:
             raise Interrupted
         return line
 
+    async def edit(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """See LineSource; what is printed meanwhile waits for its end."""
+        self._held = []
+        try:
+            return await self._lines.edit(texts)
+        finally:
+            self._print_held()
+
     # --- output --------------------------------------------------------------------------------
 
     def send(self, body: CommandBody) -> None:
@@ -402,6 +423,9 @@ class PlainApp:
 
     def say(self, *lines: str) -> None:
         """Print lines; of blank ones in a row only the first."""
+        if self._held is not None:
+            self._held += lines
+            return
         if self.is_bare and self._is_prompting and lines:
             sys.stdout.write("\n")
             self._is_prompting = False

@@ -1,11 +1,13 @@
 """Puts one question: its object in pages, its facts, its numbered choices, and what a choice needs."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from agent_tui.engine.commands import CommandBody, Subject
 from agent_tui.engine.events import ApprovalAsked, LostResultAsked
 from agent_tui.engine.types import Decision
+from agent_tui.external_editor import EditorError, NoEditorError
 from agent_tui.plain import facts, questions
 from agent_tui.plain.choosing import index_of
 from agent_tui.plain.questions import Choice, Question
@@ -24,6 +26,9 @@ class Terms(Protocol):
     async def facts(self, subject: Subject, **args: str) -> Any | None:
         """What an `Inspect` gives; None after its refusal was printed."""
 
+    async def edit(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """Those of the texts, by path, that the person's own editor changed. Raises EditorError."""
+
 
 class Asking:
     """One question, from its first line to its answer."""
@@ -40,7 +45,8 @@ class Asking:
 
     async def answer(self, number: int, total: int) -> CommandBody | None:
         """The command that answers it; None where it was set aside. Raises Interrupted."""
-        body, known = questions.heading(self._question, number, total, is_spoken=self._is_spoken)
+        heading, body, known = questions.parts(self._question, number, total, is_spoken=self._is_spoken)
+        self._terms.say(heading)
         if not await self._show_pages(body):
             return None
         self._terms.say(*known)
@@ -49,20 +55,46 @@ class Asking:
                 if not await self._other_grant():
                     return None
                 continue
-            text = await self._terms.read(f"{choice.needs}> ", choice.prefill) if choice.needs else ""
+            text = await self._text(choice)
             if text is None:
                 return None
+            if choice.value == questions.EDIT_FILES and not text:
+                continue
             if choice.sure and not await self._is_sure(choice):
                 continue
-            rule = await self._which_rule() if choice.value == Decision.RULE else ""
+            saves = choice.value in (Decision.RULE, Decision.DENY_RULE)
+            rule = await self._which_rule(choice.value) if saves else ""
             if rule is not None:
-                return questions.answer(
-                    self._question, choice, text, rule=rule, arguments=self._arguments, grant=self._grant
-                )
+                return questions.answer(self._question, choice, text, rule=rule, grant=self._grant)
         return None
 
+    async def _text(self, choice: Choice) -> str | None:
+        """What goes with a choice; None where the line was set aside."""
+        if choice.value == questions.EDIT_FILES:
+            return await self._edited()
+        return await self._terms.read(f"{choice.needs}> ", choice.prefill) if choice.needs else ""
+
+    async def _edited(self) -> str | None:
+        """The arguments of an edit after the person changed what it would leave; empty goes back."""
+        call, patch = self._question.call_id, questions.patch_of(self._arguments)
+        texts = await self._terms.facts(Subject.EDIT, call=call) or {}
+        files = {path: text for path, text in texts.items() if text is not None}
+        try:
+            if files:
+                changed = json.dumps(await self._terms.edit(files), ensure_ascii=False)
+                return await self._terms.facts(Subject.EDIT, call=call, texts=changed) or ""
+            if patch:
+                (again,) = (await self._terms.edit({"edit.patch": patch})).values()
+                return questions.with_patch(self._arguments, again)
+        except EditorError as error:
+            self._terms.say(f"Not edited: {one_line(str(error))}.")
+            if patch and isinstance(error, NoEditorError):  # a line holds it too
+                line = await self._terms.read("edit> ", patch)
+                return line and questions.with_patch(self._arguments, line)
+        return ""
+
     async def _choice(self) -> Choice | None:
-        offered = questions.choices(self._question, self._arguments, self._grant, self._waiting)
+        offered = questions.choices(self._question, self._grant, self._waiting)
         self._terms.say(*facts.numbered([choice.label for choice in offered]))
         at = await self._number(f"answer 1 to {len(offered)}> ", len(offered))
         return None if at is None else offered[at]
@@ -116,11 +148,12 @@ class Asking:
             self._terms.say(f"Rollback to before {one_line(target, strict=True)}:", *facts.plan(plan))
         return plan is not None
 
-    async def _which_rule(self) -> str | None:
+    async def _which_rule(self, decision: str) -> str | None:
         """The rule to save; None goes back."""
         assert isinstance(self._question, ApprovalAsked)
-        rules = [self._question.rule, *self._question.wider_rules]
-        self._terms.say(*questions.rule_lines(self._question))
+        denies = decision == Decision.DENY_RULE
+        rules = [""] if denies else [self._question.rule, *self._question.wider_rules]
+        self._terms.say(*questions.rule_lines(self._question, decision))
         typed = await self._terms.read("save it> ") or ""
         at = 0 if typed == "yes" else index_of(typed, len(rules))
         return None if at is None else rules[at]

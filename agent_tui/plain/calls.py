@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from agent_tui.call_facts import denied, found, hosts_tried
 from agent_tui.engine.events import (
     ApprovalDecided,
     Body,
@@ -14,7 +15,6 @@ from agent_tui.engine.events import (
     CallStarted,
     InputAwaited,
 )
-from agent_tui.granted import hosts_tried
 from agent_tui.plain.words import changes_text, count, seconds
 from agent_tui.safe_text import one_line, visible
 from tools.types import Outcome, OutcomeStatus
@@ -113,6 +113,8 @@ def _goes_on(body: Body, call: _Call) -> list[str]:
         case ApprovalDecided(edited=edited) if edited and call.tool == "exec_command":
             asked, call.shown = call.shown, edited_command(edited)
             return [f"Edited by you. The model asked for: {one_line(asked, strict=True)}"]
+        case ApprovalDecided(edited=edited) if edited:
+            return ["Edited by you. The model asked for another patch."]
         case ApprovalDecided():
             call.told = body.feedback
         case _:
@@ -138,9 +140,9 @@ def _ended(body: CallEnded, call: _Call) -> list[str]:
         lines.append(f"Changed: {changes_text(body.changes)}")
     if body.external:
         lines.append(f"External, meanwhile: {changes_text(body.external)} Not by this call.")
-    if body.outcome.denial:
-        lines.append(f"Sandbox: {one_line(body.outcome.denial, strict=True)}")
-    lines += [f"Sandbox: {one_line(said, strict=True)}" for said, _ in hosts_tried(body.outcome)]
+    if why := denied(body.outcome):
+        lines.append(f"Sandbox: {one_line(why, strict=True)}.")
+    lines += [f"Sandbox: {one_line(said, strict=True)}." for said, _ in hosts_tried(body.outcome)]
     return lines + [f"Not covered by undo: {one_line(path, strict=True)}" for path in body.uncovered]
 
 
@@ -166,23 +168,13 @@ def _headline(body: CallEnded, target: str) -> str:
     word = _OUTCOMES.get(outcome.status) or _VERBS.get(body.tool, "Called")
     if outcome.status is OutcomeStatus.SUCCEEDED and outcome.exit_code not in (None, 0):
         word = "Failed"
-    facts = [target, *_found(outcome), *_ending(outcome)]
+    if body.tool == "search_files" and target.endswith(" in ."):
+        target = f"{target[:-1]}the directory"
+    facts = [target, *filter(None, [" in ".join(found(body.tool, outcome))]), *_ending(outcome)]
     if body.tool in ("exec_command", "write_stdin") and outcome.status not in _NOT_RUN:
         facts.append(seconds(body.duration_s))
     sentence = f"{word}: {', '.join(facts)}"
     return sentence if sentence.endswith(("?", "!", ".")) else sentence + "."
-
-
-def _found(outcome: Outcome) -> list[str]:
-    """How much a read or a search came to."""
-    data = outcome.data if outcome.status is OutcomeStatus.SUCCEEDED else {}
-    if isinstance(data.get("matches"), int):
-        matches = count(data["matches"], "match", "matches")
-        return [f"{matches} in {count(int(data.get('files') or 0), 'file')}"]
-    for key, noun in (("lines", "line"), ("entries", "entry")):
-        if isinstance(data.get(key), int):
-            return [count(data[key], noun, key)]
-    return []
 
 
 def _ending(outcome: Outcome) -> list[str]:

@@ -64,7 +64,7 @@ def _entry(entry: Any) -> str:
 def costs(data: Any) -> list[str]:
     """One line for the turn, its newest run, the session, and each model."""
     scopes = {**data, **{f"model {name}": tally for name, tally in data["models"].items()}}
-    return [f"{one_line(name)}: {_tally(scopes[name])}" for name in scopes if name != "models"]
+    return [f"{one_line(name)}: {_tally(scopes[name])}" for name in scopes if name not in ("models", "steps")]
 
 
 def _tally(tally: Mapping[str, Any]) -> str:

@@ -38,6 +38,11 @@ class Keyboard(Vt100Input):
         """The terminal for another program, as that one expects it."""
         return super().cooked_mode()
 
+    def in_front(self, argv: Sequence[str]) -> int:
+        """The exit code of a program that has the terminal. Raises OSError."""
+        with self.lent():
+            return subprocess.run(argv).returncode
+
     def take_early(self) -> None:
         """Keys that were typed while the terminal gathered lines: a line feed among them was an Enter."""
         if select.select([self.fileno()], [], [], 0)[0]:
@@ -114,13 +119,11 @@ def bindings(keyboard: Keyboard, completing: Completing, say: Callable[[str], No
     @keys.add("c-g")
     @keys.add("c-x", "c-e")
     async def edit(event: KeyPressEvent) -> None:
-        def in_front(argv: Sequence[str]) -> int:
-            with keyboard.lent():
-                return subprocess.run(argv).returncode
-
         draft = event.current_buffer.text
         try:
-            text = await run_in_terminal(lambda: external_editor.edited(draft, in_front), in_executor=True)
+            text = await run_in_terminal(
+                lambda: external_editor.edited(draft, keyboard.in_front), in_executor=True
+            )
         except external_editor.EditorError as error:
             say(visible(str(error)))
         else:

@@ -4,11 +4,12 @@ import asyncio
 import sys
 import termios
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
+from agent_tui import external_editor
 from agent_tui.history import History
 from agent_tui.safe_text import visible
 
@@ -30,6 +31,10 @@ class LineSource(Protocol):
 
     def set_aside(self) -> str:
         """End the open `read` and return what was typed so far: it must not answer what comes next."""
+
+    async def edit(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """Those of the texts, by path, that the person's own editor changed; no `read` is open. Raises
+        EditorError."""
 
     @property
     def ended(self) -> bool:
@@ -74,7 +79,7 @@ class TerminalLines:
         self._past = keyboard.Past(History(history))
         self._is_dumb = is_dumb_terminal()
         self.completing = Completing()
-        keys = keyboard.Keyboard(sys.stdin)
+        keys = self._keys = keyboard.Keyboard(sys.stdin)
         keys.take_early()
         keyboard.show_what_is_hidden()
         self._session: PromptSession[str] = PromptSession(
@@ -108,6 +113,10 @@ class TerminalLines:
         if app is not None and app.is_running and app.future is not None and not app.future.done():
             app.exit()  # with the result None
         return draft
+
+    async def edit(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """See LineSource."""
+        return await asyncio.to_thread(external_editor.changed, texts, self._keys.in_front)
 
 
 class StreamLines:
@@ -151,6 +160,10 @@ class StreamLines:
         """See LineSource: a line of a pipe that has not come yet answers whatever is asked then."""
         self._aside.set()
         return ""
+
+    async def edit(self, texts: Mapping[str, str]) -> dict[str, str]:  # noqa: ARG002 - see LineSource
+        """See LineSource."""
+        raise external_editor.NoEditorError("no editor: it needs a terminal")
 
 
 def _feed(loop: asyncio.AbstractEventLoop, lines: "asyncio.Queue[bytes]", room: threading.Semaphore) -> None:

@@ -29,7 +29,7 @@ class Progress:
         now = time.monotonic()
         if known != self._known:
             self._known, self._since = known, now
-            self._told = 1 if known == MODEL else 0  # a model is given longer
+            self._told = 0
         due = AT_S[self._told] if self._told < len(AT_S) else EVERY_S * (self._told - 1)
         if known is None or now - self._since < due:
             return

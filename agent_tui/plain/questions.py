@@ -26,11 +26,12 @@ _LABELS = {
     Decision.RULE: "Save a rule",
     Decision.EDIT: "Edit the command",
     Decision.DENY: "Deny",
-    Decision.DENY_RULE: "Deny for good in this workspace",
+    Decision.DENY_RULE: "Deny for good",
     Decision.DENY_AND_PAUSE: "Deny and pause",
 }
 _KINDS = {"command": "Command", "edit": "Edit", "network": "Network", "read": "Read", "input": "Input"}
 OTHER_GRANT = "\0grant"  # value of the choice that leads to a list of grants
+EDIT_FILES = "\0edit"  # of the one that leads to an editor
 _NO_ANSWER = "\0none"
 _AGAIN = "Type yes to run it again: it may act twice"
 _BACK = "Type yes to roll back"
@@ -52,31 +53,32 @@ def question_id(question: Question) -> str:
     return question.approval_id if isinstance(question, ApprovalAsked) else question.question_id
 
 
-def heading(
+def parts(
     question: Question, number: int, total: int, *, is_spoken: bool = False
-) -> tuple[list[str], list[str]]:
-    """The object, which is paged when long, and the facts under it; `is_spoken` is for a screen reader."""
+) -> tuple[str, list[str], list[str]]:
+    """The heading, the object, which is paged when long, and the facts under it; `is_spoken` is for a screen
+    reader."""
     place = f"{number} of {total}"
     match question:
         case ApprovalAsked():
             shown = question.diff or question.assessment.shown
-            body = [f"Approval needed, {place}. {_kind(question)}:"]
             lines = visible(shown, strict=True).splitlines() or [""]
-            body += [f"  {spoken(line) if is_spoken and question.diff else line}" for line in lines]
+            body = [f"  {spoken(line) if is_spoken and question.diff else line}" for line in lines]
             facts = [f"Beware: {said}." for said in warnings(_named(question, shown))] + _as_parsed(question)
-            place = question.during or short_path(question.cwd)
-            facts.append(f"In: {one_line(place, strict=True)}")
+            where = question.during or short_path(question.cwd)
+            facts.append(f"In: {one_line(where, strict=True)}")
             facts.append(f"Why: {one_line(question.why)}.")
             if question.assessment.reason.casefold() not in question.why.casefold():
                 facts.append(f"Because: {one_line(question.assessment.reason)}.")
             if question.first_attempt:
                 facts.append(f"Changes: {one_line(question.first_attempt)}.")
-            return body, facts + grant_facts(question, grants(question)[0])
+            facts += grant_facts(question, grants(question)[0])
+            return f"Approval needed, {place}. {_kind(question)}:", body, facts
         case LostResultAsked():
-            body = ["A result was lost. This call may have run:", f"  {visible(question.shown, strict=True)}"]
-            return body, _lost_facts(question)
+            body = [f"  {line}" for line in visible(question.shown, strict=True).splitlines()]
+            return "A result was lost. This call may have run:", body, _lost_facts(question)
         case QuestionAsked():
-            return [f"Question, {place}:", *visible(question.text).splitlines()], []
+            return f"Question, {place}:", visible(question.text).splitlines(), []
 
 
 def _named(question: ApprovalAsked, shown: str) -> str:
@@ -136,12 +138,12 @@ def grant_facts(question: ApprovalAsked, grant: str) -> list[str]:
     return [f"Grant: {grant_words(grant)}, for this command.", sandbox]
 
 
-def choices(question: Question, arguments: str = "", grant: str = "", waiting: int = 1) -> list[Choice]:
-    """The numbered lines of a question; `arguments` are those of its call, `grant` is the one that would be
-    given, `waiting` counts the approvals that are open."""
+def choices(question: Question, grant: str = "", waiting: int = 1) -> list[Choice]:
+    """The numbered lines of a question; `grant` is the one that would be given, `waiting` counts the
+    approvals that are open."""
     match question:
         case ApprovalAsked():
-            return _approval_choices(question, arguments, grant or grants(question)[0], waiting)
+            return _approval_choices(question, grant or grants(question)[0], waiting)
         case LostResultAsked():
             return _lost_choices(question)
         case QuestionAsked():
@@ -161,7 +163,7 @@ def _lost_choices(question: LostResultAsked) -> list[Choice]:
     return [*found, again, stop]
 
 
-def _approval_choices(question: ApprovalAsked, arguments: str, grant: str, waiting: int) -> list[Choice]:
+def _approval_choices(question: ApprovalAsked, grant: str, waiting: int) -> list[Choice]:
     """Nothing lasting goes with no sandbox, and what allows more than was asked for is chosen last."""
     found: list[Choice] = []
     is_open = grant.startswith(Grant.NO_SANDBOX)
@@ -170,16 +172,14 @@ def _approval_choices(question: ApprovalAsked, arguments: str, grant: str, waiti
         if decision in (Decision.SESSION, Decision.RULE) and is_open:
             continue
         if decision is Decision.EDIT:
-            found += _edit(question, arguments)
+            found.append(_edit(question))
             continue
         if decision is Decision.ONCE:
             label = _once(question, grant) + (", while this command runs" if question.during else "")
         if decision is Decision.SESSION and question.session_key:
             label += f": {one_line(question.session_key, strict=True)}"
-        if decision is Decision.RULE:
+        if decision in (Decision.RULE, Decision.DENY_RULE):
             label += ": shows the rule before it is saved"
-        if decision is Decision.DENY_RULE:
-            label += f", with the rule: deny {one_line(question.deny_rule, strict=True)}"
         if decision is Decision.DENY and question.during:
             label += ": the connection is refused, the command goes on"
         if decision is Decision.DENY_AND_PAUSE and waiting > 1:
@@ -201,15 +201,23 @@ def _once(question: ApprovalAsked, grant: str) -> str:
     return f"{start} with this grant" if grant else start
 
 
-def _edit(question: ApprovalAsked, arguments: str) -> list[Choice]:
-    """Edit the command, or the patch of a call that has one."""
-    if not question.diff:
-        shown = question.assessment.shown
-        return [Choice(label="Edit the command", value=Decision.EDIT, needs="edit", prefill=shown)]
+def _edit(question: ApprovalAsked) -> Choice:
+    if question.diff:
+        return Choice(label="Edit the result: opens $EDITOR with the patched files", value=EDIT_FILES)
+    shown = question.assessment.shown
+    return Choice(label="Edit the command", value=Decision.EDIT, needs="edit", prefill=shown)
+
+
+def patch_of(arguments: str) -> str:
+    """The patch among the arguments of a call; empty where there is none."""
     patch = _loaded(arguments).get("patch")
-    if not isinstance(patch, str):
-        return []
-    return [Choice(label="Edit the patch", value=Decision.EDIT, needs="edit", prefill=patch)]
+    return patch if isinstance(patch, str) else ""
+
+
+def with_patch(arguments: str, patch: str) -> str:
+    """The arguments with another patch."""
+    ended = patch if patch.endswith("\n") else patch + "\n"
+    return json.dumps({**_loaded(arguments), "patch": ended}, ensure_ascii=False)
 
 
 def _loaded(arguments: str) -> dict[str, Any]:
@@ -232,8 +240,14 @@ def no_answer(question: Question) -> CommandBody:
     return answer(question, Choice(label="", value=value), "")
 
 
-def rule_lines(question: ApprovalAsked) -> list[str]:
-    """What saving a rule would mean; printed before it is confirmed."""
+def rule_lines(question: ApprovalAsked, decision: str) -> list[str]:
+    """What saving a rule would mean, one that allows or one that denies; printed before it is confirmed."""
+    if decision == Decision.DENY_RULE:
+        rule = one_line(question.deny_rule, strict=True)
+        kind, _, body = rule.partition(" ")
+        more = ", and all that begins like it" if kind in ("run", "edit", "read", "write") else ""
+        lines = [f"Rule: deny {rule}", f"Would deny: {body}{more}."]
+        return [*lines, "Kept for this workspace. Type yes to save and deny, anything else to go back."]
     lines = [
         f"Rule: {one_line(question.rule, strict=True)}",
         f"Would allow: {one_line(question.rule_allows, strict=True)}",
@@ -244,19 +258,14 @@ def rule_lines(question: ApprovalAsked) -> list[str]:
     return [*lines, f"Kept for this workspace. Type yes to save and run{wider}, anything else to go back."]
 
 
-def answer(
-    question: Question, choice: Choice, text: str, *, rule: str = "", arguments: str = "", grant: str = ""
-) -> CommandBody:
+def answer(question: Question, choice: Choice, text: str, *, rule: str = "", grant: str = "") -> CommandBody:
     """The command for a choice, the text typed for it, and a grant other than the one asked for."""
     match question:
         case ApprovalAsked():
-            edited = choice.value == Decision.EDIT
-            if edited and question.diff:
-                patch = text if text.endswith("\n") else text + "\n"
-                text = json.dumps({**_loaded(arguments), "patch": patch}, ensure_ascii=False)
+            edited = choice.value in (Decision.EDIT, EDIT_FILES)
             return Decide(
                 approval_id=question.approval_id,
-                decision=Decision(choice.value),
+                decision=Decision.EDIT if edited else Decision(choice.value),
                 digest=question.digest,
                 feedback="" if edited else text,
                 edited=text if edited else "",

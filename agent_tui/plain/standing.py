@@ -47,6 +47,7 @@ class Standing:
     model: str = ""
     address: tuple[str, str] = ("", "")  # model at the start, and the base URL given with it
     title: str = ""
+    resumed: bool = False  # it has records of an earlier process
     running: bool = False
     paused: bool = False
     not_run: int = 0  # calls of the newest step that were denied, or skipped
@@ -71,7 +72,7 @@ class Standing:
             case SessionStarted():
                 self.session_id, self.workspace, self.model = body.session_id, body.workspace, body.model
                 self.address = (body.model, body.base_url)
-                self.paused = body.paused
+                self.resumed, self.paused = body.resumed, body.paused
             case SessionClosed():
                 self.is_kept = body.kept
             case SettingChanged(key="title"):
@@ -154,25 +155,25 @@ class Standing:
         return [
             f"Session: {one_line(self.session_id, strict=True)}{title}.",
             *self.where(),
+            *self.pause(),
             *self._window(),
             *([f"Cost: {money(status.cost_usd)}."] if status.cost_usd is not None else []),
             f"Terminals: {len(self.live_terminals)} live.",
         ]
 
-    def where(self) -> list[str]:
-        """Directory, model, and what guards the machine."""
+    def where(self) -> tuple[str, str, str]:
+        """Directory; model and sandbox; what else guards the machine."""
         status = self._status
         branch = f", branch {one_line(status.branch, strict=True)}" if status.branch else ""
         branch += f", {count(status.changed_files, 'file')} changed" if status.changed_files else ""
         effort = status.effort or (self.config.model.effort if self.config.model else "")
         model = one_line(self.model, strict=True) or "none"
-        return [
+        return (
             f"Directory: {one_line(short_path(self.workspace), strict=True)}{branch}.",
             f"Model: {model}{f', effort {one_line(effort)}' if effort else ''}. Sandbox: {self._sandbox()}.",
             f"Approvals: {one_line(status.approval or self.config.approval)}."
             + (f" Undo: {undo_words(status.undo)}." if status.undo else ""),
-            *self.pause(),
-        ]
+        )
 
     def pause(self) -> list[str]:
         """What a paused run left, and how it goes on; nothing while none is paused."""

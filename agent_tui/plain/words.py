@@ -43,7 +43,7 @@ def sandbox_words(sandbox: SandboxStatus) -> str:
 
 def undo_words(undo: Health) -> str:
     """`ok`, `file tools only`, or why it is off."""
-    words = undo.state.replace("_", " ")
+    words = "first checkpoint under way" if undo.state == "importing" else undo.state.replace("_", " ")
     return f"{words}, {one_line(undo.detail)}" if undo.detail else words
 
 
@@ -55,12 +55,13 @@ def changes_text(changes: Iterable[FileChange]) -> str:
 def _change(change: FileChange) -> str:
     name = one_line(change.path, strict=True)
     if change.kind == "R" and change.old_path:
-        return f"Renamed {one_line(change.old_path, strict=True)} to {name}."
+        name = f"{one_line(change.old_path, strict=True)} to {name}"
     parts = [f"{_KINDS[change.kind]} {name}"]
     if change.added and change.kind == "A":
         parts.append(count(change.added, "line"))
     elif change.added or change.removed:
         parts.append(f"{count(change.added or 0, 'line')} added, {change.removed or 0:,} removed")
     if change.detail:
-        parts.append(one_line(change.detail, strict=True))
+        detail = change.detail.removeprefix("mode ") if change.kind == "X" else change.detail
+        parts.append(one_line(detail.replace(" → ", " to "), strict=True))
     return ", ".join(parts) + "."

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from textual.events import Key
+
 from agent_tui.engine import commands
 from agent_tui.engine.types import InputKind
 from agent_tui.tui import slash, words
@@ -65,6 +67,16 @@ class Acts:
         act = self.table.get(name)
         if act is not None:
             act()
+
+    def lead_away(self, event: Key) -> bool:
+        """A key at a prompt that does what it does anywhere does it at once, before what is typed behind it
+        can answer: that is for where it leads. Whether it was one."""
+        app = self._app
+        if event.is_forwarded or app.focused is not app.prompt or not app.prompt.lets_by(event.key):
+            return False
+        act = app.keymap.anywhere.get(event.key, "")
+        self.do(act)
+        return bool(act)
 
     # --- messages ------------------------------------------------------------------------------
 

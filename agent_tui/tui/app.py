@@ -32,6 +32,7 @@ from agent_tui.tui.link import Link, RefusedError, Start
 from agent_tui.tui.notify import Notifier
 from agent_tui.tui.offering import Offering
 from agent_tui.tui.outside import Outside
+from agent_tui.tui.pace import Pace
 from agent_tui.tui.pending_list import PendingList
 from agent_tui.tui.picking import Picking
 from agent_tui.tui.searching import Searching
@@ -42,6 +43,7 @@ from agent_tui.tui.transcript.lines import Span
 from agent_tui.tui.transcript.look import Look
 from agent_tui.tui.transcript.view import Transcript
 from agent_tui.tui.views import Views
+from agent_tui.tui.welcoming import Welcoming
 from agent_tui.tui.widgets.editor import Editor
 from agent_tui.tui.widgets.pane import Pane
 from agent_tui.tui.widgets.prompt import Prompt
@@ -49,10 +51,6 @@ from context.items import Image
 
 if TYPE_CHECKING:
     from agent_tui.guardian import Guardian
-
-STREAM_S = 0.1  # streamed text is drawn at 10 Hz
-EVENT_S = 1 / 60
-_STREAMED = (events.TextStreamed, events.ReasoningStreamed, events.CallOutput, events.CallDrafted)
 
 
 class AgentApp(App[int], inherit_bindings=False):
@@ -92,7 +90,7 @@ class AgentApp(App[int], inherit_bindings=False):
         self.feed = Feed(self.session, is_start=True)
         self.link = Link(start, self._apply)
         self.glyphs = ASCII if chosen.ascii_only else UNICODE
-        self.look_theme, self.keys_told = chosen.theme, chosen.keys_told
+        self.look_theme, self.keys_told, self.is_dark = chosen.theme, chosen.keys_told, chosen.is_dark
         self.clock = clock or Clock()
         self.failure: Exception | None = None
         self.exit_code = 0
@@ -103,7 +101,7 @@ class AgentApp(App[int], inherit_bindings=False):
         )
         self._initial = (initial_prompt, tuple(images), chosen.typed)
         self.offering = Offering(self, offered)
-        self._flush_due = False
+        self.pace = Pace(self)
         self.output = settings.get("output", "auto")
         self._rebuilt = False
         self.sides = True  # side by side diffs where they fit
@@ -133,6 +131,7 @@ class AgentApp(App[int], inherit_bindings=False):
         self.searching = Searching(self)
         self.pending_list = PendingList(self)
         self.picking = Picking(self)
+        self.welcoming = Welcoming(self)
         self.attaching = Attaching(self)
         self.outside = Outside(self)
         self.views = Views(self)
@@ -235,7 +234,8 @@ class AgentApp(App[int], inherit_bindings=False):
         """Every key comes by here first, whoever takes it."""
         if isinstance(event, toolkit.Key | toolkit.Paste):
             self.notifier.key_at = self.clock.wall()
-        await super().on_event(event)
+        if not (isinstance(event, toolkit.Key) and self.acts.lead_away(event)):
+            await super().on_event(event)
 
     def on_key(self, event: toolkit.Key) -> None:
         """A key that nothing took, as while the terminal is too small: it is not lost."""
@@ -250,27 +250,19 @@ class AgentApp(App[int], inherit_bindings=False):
         self.feed.apply(event)
         if self.guardian is not None and self.session.session_id and not self.config.ephemeral:
             self.guardian.name(self.session.session_id)
-        if not self._flush_due:
-            self._flush_due = True
-            delay = STREAM_S if isinstance(event.body, _STREAMED) else EVENT_S
-            self.set_timer(delay, self.flush)
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether events wait to be drawn."""
-        return self._flush_due
+        self.pace.came(event.body)
 
     def flush(self) -> None:
         """Draw what changed since the last time."""
-        self._flush_due = False
+        self.pace.drawn()
         for cut in self.feed.cuts:
             self.session.images_back += cutting.pictures(self.transcript.blocks, cut)
-            self._show_instead(cutting.apply(self.transcript.blocks, cut))
+            self.show_instead(cutting.apply(self.transcript.blocks, cut))
         self.feed.cuts.clear()
         added, changed = self.feed.drain()
         for block in added:
             if not isinstance(block, blocks.Notice):
-                self._drop_welcome()
+                self.welcoming.drop()
             self.transcript.add(block)
         for block in changed:
             self.transcript.changed(block)
@@ -278,7 +270,7 @@ class AgentApp(App[int], inherit_bindings=False):
         if self.session.resumed_at and not self._rebuilt:
             self._rebuilt = True
             self.run_worker(self._show_earlier())
-        self._refresh_welcome()
+        self.welcoming.refresh()
         self.asking.update()
         self.views.session_changed()
         self.draw_fixed()
@@ -293,29 +285,14 @@ class AgentApp(App[int], inherit_bindings=False):
             return
         earlier, before = await rebuild(stored, self.session.resumed_at)
         self.feed.take_over(before)
-        self._drop_welcome()
-        self._show_instead([*earlier, *self.transcript.blocks])
+        self.welcoming.drop()
+        self.show_instead([*earlier, *self.transcript.blocks])
         self.flush()
 
-    def _refresh_welcome(self) -> None:
-        block, status = self._welcome, self.session.status
-        if block is not None and (block.branch, block.changed_files) != (status.branch, status.changed_files):
-            block.branch, block.changed_files = status.branch, status.changed_files
-            block.touch()
-            self.transcript.changed(block)
-
-    def _drop_welcome(self) -> None:
-        if self._welcome is not None:
-            self._show_instead(self.transcript.blocks[1:])
-
-    def _show_instead(self, shown: list[blocks.Block]) -> None:
+    def show_instead(self, shown: list[blocks.Block]) -> None:
+        """Other blocks than so far, of which none is picked."""
         self.picking.leave()
         self.transcript.replace_all(shown)
-
-    @property
-    def _welcome(self) -> blocks.Welcome | None:
-        shown = self.transcript.blocks
-        return shown[0] if shown and isinstance(shown[0], blocks.Welcome) else None
 
     def draw_fixed(self) -> None:
         """Pending list, activity line and status line."""
@@ -379,6 +356,7 @@ class AgentApp(App[int], inherit_bindings=False):
 
     def on_app_focus(self) -> None:
         self.notifier.focused = True
+        self.pace.focused()
 
     def on_app_blur(self) -> None:
         self.notifier.focused = False

@@ -201,6 +201,11 @@ class OutputThread(WriterThread):
     queue is full: the session would neither end nor be free for another process.
     """
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether something waits that the terminal has not taken."""
+        return not self._queue.empty()
+
     def run(self) -> None:
         is_there = True
         while (text := self._queue.get()) is not None:
@@ -236,6 +241,11 @@ class AgentDriver(LinuxDriver):
         self.write(_PLAIN_KEYS + _POP_TITLE)
         with contextlib.suppress(OSError):  # the terminal may be gone (SIGHUP)
             super().stop_application_mode()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the terminal does not take what is written as fast as it comes."""
+        return isinstance(self._writer_thread, OutputThread) and self._writer_thread.is_behind
 
     def set_mouse(self, on: bool) -> None:
         """Switch mouse reports at once."""

@@ -6,6 +6,7 @@ from typing import Literal
 from agent_tui.engine.events import RetryScheduled, TurnEnded
 from agent_tui.engine.types import END_FACTS, EndReason
 from agent_tui.tui.transcript.blocks import TurnEnd
+from agent_tui.tui.words import clock
 
 EndGlyph = Literal["end", "failed", "interrupted"]
 
@@ -33,11 +34,18 @@ _REJECTED = {  # what was refused → what to do, right behind the sentence that
     "key": ". Fix it and press Enter, or /model for another provider",
     "model": "; the session is kept. /model picks another",
 }
-AGAIN = "Nothing was lost; the same request is sent again"
+_AGAIN = "Nothing was lost; the same request is sent again"
 _STATUS = re.compile(r"\b[1-5]\d\d\b")
 
 
-def failing(body: RetryScheduled, provider: str) -> str:
+def going_on(body: RetryScheduled, provider: str, seconds: float) -> str:
+    """What is said of a provider that fails while it is asked again, `seconds` after the first try."""
+    text = f"{_failing(body, provider)}. {_AGAIN}"
+    tries = body.attempt - 1
+    return f"{text}. Tried {tries} times in {clock(seconds)}." if tries > 1 else text
+
+
+def _failing(body: RetryScheduled, provider: str) -> str:
     """`openai answers 503 (overloaded)`, and what it says."""
     if body.http_status is None or _STATUS.search(body.error):
         return body.error

@@ -45,7 +45,7 @@ def on_terminal(app: "AgentApp", descriptor: int) -> int:
     driver.add_keys()
     with driver.guarded(descriptor) as app.guardian:
         code = app.run(mouse=app.config.interface.get("mouse", "true") != "false")
-    leaving.write(app.session, is_kept=app.session.is_kept and not app.config.ephemeral)
+    leaving.write(app.session, app.glyphs, is_kept=app.session.is_kept and not app.config.ephemeral)
     if app.outside.next_arguments is not None and app.failure is None:
         handover.become(app.outside.next_arguments, app.config.workspace)
     if app.failure is not None:

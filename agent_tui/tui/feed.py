@@ -12,7 +12,7 @@ from agent_tui.engine.types import InputKind, TaskStatus
 from agent_tui.tui import cutting, words
 from agent_tui.tui.calls import Calls
 from agent_tui.tui.cutting import Cut
-from agent_tui.tui.ends import AGAIN, ended, failing
+from agent_tui.tui.ends import ended, going_on
 from agent_tui.tui.opening import Opening
 from agent_tui.tui.state import Asked, Pending, Retry, State
 from agent_tui.tui.transcript import blocks
@@ -44,6 +44,8 @@ class Feed:
         self._before_step: blocks.Block | None = None
         self._named: dict[str, str] = {}  # checkpoint → what it is before, in words
         self._kinds: dict[str, Pending] = {}
+        self._asked_at = 0.0  # when the newest step began
+        self._down: blocks.Notice | None = None  # tells of a provider that fails, while it does
         self.rollbacks: dict[str, blocks.RolledBack] = {}  # checkpoint it began with → its record
         self._back_from_rollback = 0  # messages that waited, and a rollback gave back
         self._at = 0.0  # of the event being applied
@@ -217,8 +219,9 @@ class Feed:
     def _step_started(self, body: events.StepStarted) -> None:
         self._close_text()
         self._before_step, self._steps = self._newest, body.number
+        self._asked_at = self._at
         self.state.step, self.state.not_run = body.number, 0
-        self.state.retry, self.state.activity, self.state.held = None, "thinking", False
+        self.state.retry, self.state.activity, self.state.held_at = None, "thinking", 0.0
 
     def _reasoned(self, body: events.ReasoningStreamed) -> None:
         if self._reasoning is None:
@@ -282,10 +285,15 @@ class Feed:
         before = self.state.retry
         self.state.retry = Retry(
             attempt=body.attempt, attempts=body.attempts, due_at=self._at + body.delay_s, error=body.error,
-            kind=body.kind, since=before.since if before else self._at,
+            kind=body.kind, since=before.since if before else self._asked_at or self._at,
         )  # fmt: skip
-        if before is None:
-            self.add(blocks.Notice(text=f"{failing(body, self.state.provider)}. {AGAIN}"))
+        text = going_on(body, self.state.provider, self._at - self.state.retry.since)
+        if before is not None and self._down is not None:
+            self._down.text = text
+            self.touch(self._down)
+        else:
+            self._down = blocks.Notice(text=text)
+            self.add(self._down)
 
     def _turn_ended(self, body: events.TurnEnded) -> None:
         self._close_text()
@@ -306,7 +314,8 @@ class Feed:
 
     def _call_changed(self, body: events.CallChanged) -> None:
         self.calls.changed(body)
-        self.state.held = self.state.held or "checkpoint" in body.detail
+        if "checkpoint" in body.detail:
+            self.state.held_at = self.state.held_at or self._at
 
     def _call_started(self, body: events.CallStarted) -> None:
         self.state.running.add(body.call_id)

@@ -42,7 +42,7 @@ class Fixed:
         """The activity line alone."""
         app = self._app
         moment = activity.Moment(
-            width=app.size.width, now=app.clock.wall(), frame=self._frame if app.moving else 0,
+            width=app.size.width, now=app.clock.wall(), frame=self._frame if app.pace.moves else 0,
             editor_focused=not app.prompt.armed, draft=bool(app.editor.text), left=app.prompt.is_left,
             new_lines=app.transcript.new_lines, scrolled=not app.transcript.following,
             notice=self._passing or app.searching.title or app.completing.title,
@@ -72,10 +72,10 @@ class Fixed:
 
     def _on_tick(self) -> None:
         self._frame += 1
-        seconds_each = 1 if self._app.moving else 5
+        seconds_each = 1 if self._app.pace.moves else 5
         if self._frame % (4 * seconds_each) == 0:
             self._count_on_cards()
-        elif not self._app.moving or self._app.notifier.focused is False:  # nobody looks
+        elif not self._app.pace.moves or self._app.notifier.focused is False:  # nobody looks
             return
         self.draw_activity()
 

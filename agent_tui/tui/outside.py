@@ -34,23 +34,11 @@ class Outside:
 
     def edit_files(self, files: Mapping[str, str]) -> dict[str, str] | None:
         """Those of the files that the editor changed; what became of it is said where there are none."""
-        written = {path: text.encode("utf-8", errors="replace") for path, text in files.items()}
         try:
-            left = external_editor.edited_files(written, self._in_front)
+            return external_editor.changed(files, self._in_front)
         except external_editor.EditorError as error:
             slash.notice(self._app, str(error))
             return None
-        if left is None:
-            slash.notice(self._app, "the editor ended with an error; nothing was edited, the call waits")
-            return None
-        try:
-            changed = {path: data.decode() for path, data in left.items() if data != written[path]}
-        except UnicodeDecodeError:
-            slash.notice(self._app, "the editor left no UTF-8; nothing was edited, the call waits")
-            return None
-        if not changed:
-            slash.notice(self._app, "nothing was edited; the call waits as it was")
-        return changed
 
     def _in_front(self, argv: Sequence[str], then: Callable[[], None] = lambda: None) -> int:
         """The exit code of a program that has the terminal, also for what comes then. Raises OSError."""

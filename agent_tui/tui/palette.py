@@ -10,6 +10,7 @@ from rich.style import Style
 from agent_tui.frozen import frozen
 
 THEMES = ("dark", "light", "ansi", "mono")
+ON_DARK, ON_LIGHT = "ansi-dark", "ansi-light"  # where it is known on what the 16 colours stand
 
 
 @frozen
@@ -99,6 +100,11 @@ _ANSI = {
     "selected": Style(reverse=True),
 }
 
+_ANSI_ON = {
+    ON_DARK: {"accent": Style(color="bright_blue"), "error": Style(color="bright_red")},
+    ON_LIGHT: {"attention": Style(bold=True)},
+}
+
 _MONO = {
     "strong": Style(bold=True),
     "accent": Style(bold=True),
@@ -114,6 +120,13 @@ _MONO = {
 _BOLD = {"strong", "attention", "alarm"}
 
 
+def on_background(theme: str, is_dark: bool | None) -> str:
+    """A theme as it is painted on what the terminal said of its background."""
+    if theme != "ansi" or is_dark is None:
+        return theme
+    return ON_DARK if is_dark else ON_LIGHT
+
+
 @cache
 def style(theme: str, role: str) -> Style:
     """The look of `role` in `theme`; roles may carry `+bold` or `+underline`."""
@@ -127,7 +140,8 @@ def style(theme: str, role: str) -> Style:
 def _base(theme: str, role: str) -> Style:
     painted = PAINTED.get(theme)
     if painted is None:
-        return (_ANSI if theme == "ansi" else _MONO).get(role, Style())
+        colours = _MONO if theme == "mono" else _ANSI | _ANSI_ON.get(theme, {})
+        return colours.get(role, Style())
     if role.startswith("syntax."):
         colour = painted.syntax.get(role[7:], painted.colours["text"])
         return Style(color=colour, bgcolor=painted.background)

@@ -24,7 +24,7 @@ class Picking:
         at = len(view.blocks) if view.picked is None else view.picked
         view.pick(max(min(at + by, len(view.blocks) - 1), 0))
         app.editor.lend_keys(self)
-        app.editor.focus()
+        app.set_focus(app.editor)  # at once: the next key is for the block
         app.prompt.turn_away(True)
 
     def leave(self) -> None:

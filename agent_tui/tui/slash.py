@@ -11,6 +11,7 @@ from agent_tui.errors import UsageError
 from agent_tui.frozen import frozen
 from agent_tui.safe_text import one_line
 from agent_tui.tui import palette
+from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript import blocks, render
 from agent_tui.tui.transcript.lines import plain
 from agent_tui.tui.transcript.look import Look
@@ -113,11 +114,12 @@ def _model(app: "AgentApp", argument: str) -> None:
 
 def _theme(app: "AgentApp", argument: str) -> None:
     if argument in palette.THEMES:
-        app.look_theme = argument
+        app.look_theme = palette.on_background(argument, app.is_dark)
         app.set_look()
         app.draw_fixed()
     else:
-        notice(app, f"/theme {', '.join(palette.THEMES[:-1])} or {palette.THEMES[-1]}; now {app.look_theme}")
+        now = app.look_theme.partition("-")[0]
+        notice(app, f"/theme {', '.join(palette.THEMES[:-1])} or {palette.THEMES[-1]}; now {now}")
 
 
 # --- messages ------------------------------------------------------------------------------------
@@ -182,9 +184,10 @@ def _status(app: "AgentApp", argument: str) -> None:
     from agent_tui.tui.widgets import status
 
     line = status.line(app.session.status, 10_000, app.glyphs)
-    title = f" · {app.session.title}" if app.session.title else ""
     rest = [f"\nat the start: {one_line(text)}" for text in app.feed.opening.rest]
-    notice(app, f"session {app.session.session_id}{title} · {plain(line).strip()}" + "".join(rest))
+    between = own_words(" · ", app.glyphs)
+    facts = [f"session {app.session.session_id}", app.session.title, plain(line).strip()]
+    notice(app, between.join(filter(None, facts)) + "".join(rest))
 
 
 def _plan(app: "AgentApp", argument: str) -> None:
@@ -257,7 +260,11 @@ TABLE: list[Slash] = [
         run=lambda app, _: app.views.facts("context", Subject.CONTEXT),
     ),
     Slash(name="copy", help="copy the last answer", run=_copy),
-    Slash(name="cost", help="tokens and money", run=lambda app, _: app.views.facts("cost", Subject.COST)),
+    Slash(
+        name="cost",
+        help="tokens and money, by step",
+        run=lambda app, _: app.views.facts("cost", Subject.COST),
+    ),
     Slash(name="diff", argument="[turn|session|ID]", help="what changed", run=_diff),
     Slash(
         name="doctor",
@@ -269,7 +276,7 @@ TABLE: list[Slash] = [
         name="effort",
         argument="LEVEL",
         help="how long the model thinks",
-        run=_set("effort", "/effort low, medium or high"),
+        run=_set("effort", "/effort minimal, low, medium or high"),
     ),
     Slash(name="export", argument="[FILE]", help="the transcript as a text file", run=_export),
     Slash(

@@ -46,7 +46,7 @@ class Retry:
     due_at: float  # UTC seconds
     error: str
     kind: str = ""  # class of the failure
-    since: float = 0.0  # UTC seconds of the first failure
+    since: float = 0.0  # UTC seconds of the first try
 
 
 @dataclass(slots=True, kw_only=True)
@@ -101,7 +101,7 @@ class State:
     step: int = 0
     turn_started_at: float = 0.0
     activity_at: float = 0.0
-    held: bool = False  # a call waits for the first checkpoint
+    held_at: float = 0.0  # since when a call waits for the first checkpoint; 0 while none does
     import_at: float = 0.0  # when the first checkpoint began to be taken
     heard_at: float = 0.0  # of the newest sign of life of the model; 0 while no request is out
     stopping_at: float = 0.0

@@ -2,7 +2,7 @@
 
 from textual.theme import Theme
 
-from agent_tui.tui.palette import PAINTED
+from agent_tui.tui.palette import ON_DARK, ON_LIGHT, PAINTED
 
 # The toolkit's own style sheets name these in a theme of 16 colours.
 _ANSI_VARIABLES = {
@@ -35,7 +35,7 @@ def toolkit_themes() -> list[Theme]:
         )
         for name, painted in PAINTED.items()
     ]
-    for name in ("ansi", "mono"):
+    for name in ("ansi", ON_DARK, ON_LIGHT, "mono"):
         themes.append(
             Theme(
                 name=f"agent-{name}",

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 
 from agent_tui.tui.chosen import Chosen
-from agent_tui.tui.palette import THEMES
+from agent_tui.tui.palette import THEMES, on_background
 from agent_tui.tui.probe import Answers, wants_ascii
 
 
@@ -27,6 +27,7 @@ def look_for(settings: Mapping[str, str], answers: Answers) -> Chosen:
     locale = os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or ""
     return Chosen(
         theme=theme_for(settings.get("theme", "auto"), answers.background_is_dark),
+        is_dark=answers.background_is_dark,
         ascii_only=wants_ascii(
             settings.get("glyphs", "auto"), os.environ.get("TERM", ""), locale, answers.glyphs_fit
         ),
@@ -49,7 +50,7 @@ def theme_for(setting: str, background_is_dark: bool | None) -> str:
     if os.environ.get("NO_COLOR"):
         return "mono"
     if setting in THEMES:
-        return setting
+        return on_background(setting, background_is_dark)
     if background_is_dark is None:
         return "ansi"
     return "dark" if background_is_dark else "light"

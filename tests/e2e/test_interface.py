@@ -1,7 +1,9 @@
 """The interface in a real terminal: type a task, see it streamed, allow, see what changed, leave, resume."""
 
+import re
 from pathlib import Path
 
+from agent_tui import __version__
 from tests.e2e import project
 from tests.e2e.project import call
 from tests.e2e.screen import start
@@ -86,7 +88,8 @@ def test_a_pipe_is_asked_at_once_and_its_end_allows_nothing(
     flags = ("--plain", "-a", "untrusted", *model_flags("chat", model_server.base_url()))
     ran = program.run(*flags, stdin="mend the test\n")
     assert ran.code == 0, ran.err
-    assert ran.out.startswith("agent-tui, plain mode.")
+    assert ran.out.startswith(f"agent-tui {__version__}, plain mode. Directory: ")
+    assert re.search(r"Undo: (ok|first checkpoint under way)\. Type /help for commands\.", ran.out)
     assert "Approval needed, 1 of 1. Edit:" in ran.out
     assert "Still running" not in ran.out
     assert not project.passes(program)

@@ -1,6 +1,7 @@
 """What a person opens besides the transcript, each over the real engine: going back, sessions, models,
 terminals, diffs, own commands, file mentions."""
 
+import json
 from typing import Any
 
 from tests.e2e import project
@@ -139,13 +140,13 @@ def test_the_picker_lists_what_can_be_used_and_uses_it(program: Program, model_s
     with start(program, model_server) as screen:
         screen.shows("ready")
         screen.say("/model")
-        screen.shows("now compatible/scripted", "compatible/second", "64k", "another …", "j k move")
+        screen.shows("now scripted", "compatible/second", "64k", "another …", "j k move")
         screen.type("/second\r\r")
         screen.shows("second · ")
         screen.say("who are you?")
         screen.shows("I am the second.", "● done", "ready")
         screen.say("/model")
-        screen.shows("now compatible/second", "in use now", "j k move")
+        screen.shows("now second", "in use now", "j k move")
         screen.type("d")
         screen.shows("compatible/second is the default of later starts")
         screen.type("q")
@@ -270,9 +271,8 @@ def test_a_session_is_deleted_only_when_asked_twice(program: Program, model_serv
 
 def test_a_person_types_into_a_live_terminal(program: Program, model_server: ModelServer) -> None:
     command = 'trap "" INT TERM; while read line; do echo "heard $line"; done'
-    model_server.script(
-        [{"calls": [call("exec_command", cmd=command, tty=True, yield_ms=250)]}, {"text": "It waits."}]
-    )
+    listen = {"calls": [call("exec_command", cmd=command, tty=True, yield_ms=250)]}
+    model_server.script([listen, {"text": "It waits."}, {"text": "I see."}])
     with start(program, model_server, "-a", "never") as screen:
         screen.shows("ready")
         screen.say("listen")
@@ -285,7 +285,7 @@ def test_a_person_types_into_a_live_terminal(program: Program, model_server: Mod
         screen.shows("heard hello")
         screen.type(LEAVE)
         shown = screen.shows("1 live", "c1.1", "bytes", "o all output")  # words: a long path breaks lines
-        assert "started by call c1.1 · sandbox workspace, net off · " in " ".join(shown.split())
+        assert "started by call c1.1 · sandboxed, network off · " in " ".join(shown.split())
         screen.type("o")
         screen.shows("output · t1", "heard hello", "y copy")
         screen.type("q")
@@ -295,7 +295,11 @@ def test_a_person_types_into_a_live_terminal(program: Program, model_server: Mod
         screen.shows("0 live")
         screen.type("q")
         screen.shows("ready")
+        screen.say("what did I say?")
+        screen.shows("I see.")
         screen.leave()
+    told = r'In terminals: the user typed in t1: "hello\r"; the user stopped t1'
+    assert json.dumps(told)[1:-1] in model_server.requests[-1].body.decode()
 
 
 def test_the_pager_shows_all_output_of_a_call(program: Program, model_server: ModelServer) -> None:

@@ -399,7 +399,7 @@ def test_the_demo_runs_by_itself_and_leaves_nothing(tmp_path: Path) -> None:
     assert ran.code == 0, ran.out + ran.err
     assert "the tree is exactly what it was" in ran.out
     assert "? run python3 -B -m unittest" in ran.out
-    assert "? patch slugs.py" in ran.out
+    assert "? patch slugkit/slugs.py" in ran.out
     assert list(scratch.iterdir()) == []
     assert list(program.workspace.iterdir()) == []
     assert not program.state.exists()

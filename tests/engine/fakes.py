@@ -136,6 +136,7 @@ class FakeToolbox:
         self.ready: set[str] = set()  # calls that were made ready, and neither run nor dropped
         self.live: list[Mapping[str, Any]] = []
         self.news: asyncio.Queue[TerminalNews] = asyncio.Queue()
+        self.hides = False  # terminals show nothing of what is typed
         self.closed = False
 
     def schemas(self) -> tuple[ToolSpec, ...]:
@@ -224,6 +225,9 @@ class FakeToolbox:
     async def terminal_news(self) -> AsyncIterator[TerminalNews]:
         while True:
             yield await self.news.get()
+
+    def terminal_hides(self, terminal: str) -> bool:
+        return self.hides
 
     async def terminal_input(
         self, terminal: str, chars: str, signal: str, size: tuple[int, int] | None

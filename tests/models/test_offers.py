@@ -71,7 +71,14 @@ async def test_models_of_the_settings_and_of_local_servers_are_offered_once(
     where = model_server.base_url().partition("://")[2].partition("/")[0]
     assert await Offers({**QUIET, "mine": mine}, {}).list() == (
         Offer(name="mine/small", where=where, price_input=0.0, price_output=0.0),
-        Offer(name="mine/large", where=where, context_window=64_000, price_input=0.0, price_output=0.0),
+        Offer(
+            name="mine/large",
+            where=where,
+            context_window=64_000,
+            price_input=0.0,
+            price_output=0.0,
+            reasoning=False,
+        ),
     )
 
 

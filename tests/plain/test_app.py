@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from agent_tui import __version__
 from agent_tui.engine.commands import (
     INIT,
     Answer,
@@ -35,6 +36,7 @@ from agent_tui.engine.events import (
     InputDelivered,
     InputReturned,
     Inspected,
+    NoticeRaised,
     QuestionAsked,
     RetryScheduled,
     RolledBack,
@@ -45,13 +47,14 @@ from agent_tui.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from agent_tui.engine.types import Config, Decision, EndReason, InputKind
+from agent_tui.engine.types import Config, Decision, EndReason, InputKind, SandboxStatus
 from agent_tui.plain import app as plain_app
 from agent_tui.plain import questions
 from agent_tui.plain.app import PlainApp
-from checkpoints.types import Cause, Checkpoint, Kept, Phase
+from checkpoints.types import Cause, Checkpoint, Health, Kept, Phase
 from context.codec import encode
 from context.items import Image, Usage
+from sandbox.policy import Mode
 from tests.waiting import WAIT_S
 from tools.types import READS_NOTHING, STOP, Assessment, CallClass
 
@@ -120,21 +123,6 @@ def config(tmp_path: Path) -> Config:
     return Config(workspace=tmp_path, state_dir=tmp_path, config_dir=tmp_path, model=None)
 
 
-def test_denying_for_good_names_its_rule() -> None:
-    question = replace(
-        approval(),
-        choices=(Decision.DENY, Decision.DENY_RULE, Decision.DENY_AND_PAUSE),
-        deny_rule="run make step0",
-    )
-    offered = questions.choices(question)
-    chosen = next(each for each in offered if each.value == Decision.DENY_RULE)
-    assert chosen.label == "Deny for good in this workspace, with the rule: deny run make step0"
-    decided = questions.answer(question, chosen, "")
-    assert isinstance(decided, Decide)
-    assert decided.decision is Decision.DENY_RULE
-    assert offered[-1].value == Decision.DENY_AND_PAUSE
-
-
 def approval(lines: int = 1) -> ApprovalAsked:
     command = "\n".join(f"make step{n}" for n in range(lines))
     assessment = Assessment(
@@ -154,6 +142,10 @@ def approval(lines: int = 1) -> ApprovalAsked:
     )
 
 
+READY = StatusChanged(
+    model="demo/demo", approval="on-request", effort="high", branch="main", undo=Health(state="ok"),
+    sandbox=SandboxStatus(available=True, mode=Mode.WORKSPACE_WRITE, network=False),
+)  # fmt: skip
 ENDED = TurnEnded(
     run_id="r1",
     reason=EndReason.COMPLETED,
@@ -168,7 +160,8 @@ ENDED = TurnEnded(
 
 async def run(tmp_path: Path, lines: FakeLines, react: Callable[[CommandBody], list[Body]]) -> FakeEngine:
     engine = FakeEngine(react)
-    engine.queue.put_nowait(SessionStarted(session_id="7f3a0000", workspace="/w", model="demo/demo"))
+    for body in (SessionStarted(session_id="7f3a0000", workspace="/w", model="demo/demo"), READY):
+        engine.queue.put_nowait(body)
     assert await asyncio.wait_for(PlainApp(engine, config(tmp_path), lines).run(None), timeout=WAIT_S) == 0
     return engine
 
@@ -183,6 +176,24 @@ async def test_a_line_is_submitted_and_leaving_prints_how_to_go_on(
     )
     assert engine.sent == [Submit(text="do it"), Shutdown()]
     assert "agent-tui resume 7f3a0000" in capsys.readouterr().out
+
+
+async def test_who_speaks_is_said_first_and_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    engine = FakeEngine(lambda _: [])
+    for body in (
+        SessionStarted(session_id="7f3a0000", workspace="/w", model="d/d"),
+        NoticeRaised(text="odd"),
+        READY,
+    ):
+        engine.queue.put_nowait(body)
+    await asyncio.wait_for(PlainApp(engine, config(tmp_path), FakeLines([])).run(None), timeout=WAIT_S)
+    assert capsys.readouterr().out.splitlines()[:5] == [
+        f"agent-tui {__version__}, plain mode. Directory: /w, branch main.",
+        "Model: demo/demo, effort high. Sandbox: workspace, network off.",
+        "Approvals: on-request. Undo: ok. Type /help for commands.",
+        "",
+        "Notice: odd",
+    ]
 
 
 async def test_an_approval_is_answered_by_number_and_digest(tmp_path: Path) -> None:
@@ -212,7 +223,7 @@ async def test_a_long_command_is_paged_before_it_can_be_allowed(tmp_path: Path) 
         return [TurnStarted(task_id="t1", run_id="r1"), approval(60)] if isinstance(body, Submit) else [ENDED]
 
     engine = await run(tmp_path, lines, react)
-    assert "Line 1 to 40 of 61. Enter for more> " in lines.prompts
+    assert "Line 1 to 40 of 60. Enter for more> " in lines.prompts
     assert any(isinstance(body, Decide) and body.decision is Decision.ONCE for body in engine.sent)
 
 
@@ -290,6 +301,7 @@ async def test_a_number_begun_in_a_menu_is_no_message(tmp_path: Path) -> None:
 
     engine = FakeEngine(react)
     engine.queue.put_nowait(SessionStarted(session_id="7f3a0000", workspace="/w", model="demo/demo"))
+    engine.queue.put_nowait(READY)
 
     def half_typed(prompt: str) -> None:
         if prompt.startswith("use, "):
@@ -310,6 +322,7 @@ async def test_another_session_is_named_where_input_is_no_terminal(
     os.close(writing)
     engine = FakeEngine(lambda _: [])
     engine.queue.put_nowait(SessionStarted(session_id="7f3a0000", workspace="/w", model="demo/demo"))
+    engine.queue.put_nowait(READY)
     with os.fdopen(reading) as stdin:
         monkeypatch.setattr("sys.stdin", stdin)
         assert (
@@ -363,7 +376,7 @@ async def test_files_go_back_once_every_conflict_was_answered(
 
 def test_a_path_that_is_to_be_written_is_made_visible() -> None:
     question = replace(approval(), sandbox="writes in /w, /tmp/\x1b[2J, network off")
-    _, known = questions.heading(question, 1, 1)
+    *_, known = questions.parts(question, 1, 1)
     assert known[-1] == "Sandbox: writes in /w, /tmp/\\x1b[2J, network off."
 
 
@@ -372,15 +385,15 @@ def test_how_a_long_command_was_understood_is_printed() -> None:
         approval().assessment, shown="set -eu\ncurl x | sh", parsed="set · curl | sh",
         notes=((2, "runs downloaded text in a shell"),),
     )  # fmt: skip
-    _, known = questions.heading(replace(approval(), assessment=assessment), 1, 1)
+    *_, known = questions.parts(replace(approval(), assessment=assessment), 1, 1)
     assert known[:2] == ["As parsed: set, curl | sh", "Line 2: runs downloaded text in a shell."]
-    _, short = questions.heading(approval(), 1, 1)
+    *_, short = questions.parts(approval(), 1, 1)
     assert not [line for line in short if line.startswith("As parsed")]
 
 
 def test_what_a_person_could_miss_in_a_command_is_printed() -> None:
     assessment = replace(approval().assessment, shown="p\u0443thon x.py\u200b")
-    _, known = questions.heading(replace(approval(), assessment=assessment), 1, 1)
+    *_, known = questions.parts(replace(approval(), assessment=assessment), 1, 1)
     assert known[:2] == [
         "Beware: 1 hidden character: zero-width space.",
         'Beware: "p\u0443thon" mixes Cyrillic and Latin.',
@@ -452,6 +465,7 @@ async def test_a_session_that_is_open_elsewhere_is_watched_or_copied(
     }
     engine = FakeEngine(answering(answers))
     engine.queue.put_nowait(SessionStarted(session_id="7f3a0000", workspace="/w", model="demo/demo"))
+    engine.queue.put_nowait(READY)
     app = PlainApp(engine, config(tmp_path), FakeLines(["/resume", "1", chosen, "", "/watch", "/quit"]))
     await asyncio.wait_for(app.run(None), timeout=WAIT_S)
     looked = [body.subject for body in engine.sent if isinstance(body, Inspect)]
@@ -480,6 +494,7 @@ async def test_files_go_back_past_a_live_terminal_only_as_was_said(
 
     engine = FakeEngine(react)
     engine.queue.put_nowait(SessionStarted(session_id="7f3a0000", workspace="/w", model="demo/demo"))
+    engine.queue.put_nowait(READY)
     engine.queue.put_nowait(TERMINAL)
     lines = FakeLines(["/rollback 7f3a/1 files a.py", "1", typed, "/quit", *([] if stopped else ["yes"])])
     await asyncio.wait_for(PlainApp(engine, config(tmp_path), lines).run(None), timeout=WAIT_S)
@@ -498,6 +513,7 @@ async def test_a_message_that_waits_is_taken_back_with_its_pictures(tmp_path: Pa
 
     engine = FakeEngine(react)
     engine.queue.put_nowait(SessionStarted(session_id="7f3a0000", workspace="/w", model="demo/demo"))
+    engine.queue.put_nowait(READY)
     engine.queue.put_nowait(waiting)
     lines = FakeLines(["/take", "1", "again", "/take", "/quit"])
     await asyncio.wait_for(PlainApp(engine, config(tmp_path), lines).run(None), timeout=WAIT_S)
@@ -528,6 +544,7 @@ async def test_other_sessions_are_named_deleted_and_read(
     spoken = replace(config(tmp_path), interface={"screen_reader": "true"})
     engine = FakeEngine(answering(answers))
     engine.queue.put_nowait(SessionStarted(session_id="7f3a0000", workspace="/w", model="d/d", resumed=True))
+    engine.queue.put_nowait(READY)
     lines = FakeLines(
         [*typed, "/sessions all", "/transcript", "/diff 7f3a/1 7f3a/2", "/model a/b default", "/quit"]
     )

@@ -1,7 +1,7 @@
 """One question in line mode: its numbered choices, other grants, and what must be confirmed."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 from agent_tui.engine.commands import CommandBody, Decide, Settle, Subject
 from agent_tui.engine.events import ApprovalAsked, LostResultAsked
 from agent_tui.engine.types import Decision
+from agent_tui.external_editor import EditorError, NoEditorError
 from agent_tui.plain import questions
 from agent_tui.plain.asking import Asking
 from agent_tui.plain.questions import Question
@@ -43,15 +44,19 @@ LOST = LostResultAsked(
 )  # fmt: skip
 
 
+Edit = Callable[[Mapping[str, str]], dict[str, str]]
+TEXTS = {"a.py": "new\n", "gone.py": None}
+PATCH = '{"patch": "*** Begin"}'
 PLAN = {"conflicts": [{"path": "a.py", "reason": "changed by you"}], "operations": []}
 
 
 class Person:
     """Types lines; keeps what was printed."""
 
-    def __init__(self, typed: Sequence[str]) -> None:
+    def __init__(self, typed: Sequence[str], edit: Edit | None = None) -> None:
         self.said: list[str] = []
         self._typed = list(typed)
+        self._edit = edit
 
     def say(self, *lines: str) -> None:
         self.said += lines
@@ -62,13 +67,22 @@ class Person:
 
     async def facts(self, subject: Subject, **args: str) -> Any | None:
         self.said.append(f"{subject} {args}")
+        if subject is Subject.EDIT:
+            return f"made of {args['texts']}" if "texts" in args else TEXTS
         return PLAN
 
+    async def edit(self, texts: Mapping[str, str]) -> dict[str, str]:
+        if self._edit is None:
+            raise NoEditorError("no editor: set $VISUAL or $EDITOR")
+        return self._edit(texts)
 
-def asked(question: Question, *typed: str) -> tuple[CommandBody | None, list[str]]:
+
+def asked(
+    question: Question, *typed: str, arguments: str = "", edit: Edit | None = None
+) -> tuple[CommandBody | None, list[str]]:
     """The answer and what was printed."""
-    person = Person(typed)
-    asking = Asking(person, question, arguments="", waiting=1, is_spoken=True)
+    person = Person(typed, edit)
+    asking = Asking(person, question, arguments=arguments, waiting=1, is_spoken=True)
     return asyncio.run(asking.answer(1, 1)), person.said
 
 
@@ -156,3 +170,67 @@ def test_without_a_checkpoint_nothing_goes_back_to_before_a_lost_call() -> None:
         "keep", "again", "stop",
     ]  # fmt: skip
     assert questions.no_answer(LOST) == Settle(question_id="q1", choice="stop")
+
+
+def long_command(lines: int) -> ApprovalAsked:
+    shown = "\n".join(f"make step{number}" for number in range(lines))
+    return replace(APPROVAL, assessment=replace(APPROVAL.assessment, shown=shown))
+
+
+def test_the_lines_of_a_command_are_counted_without_what_is_above_it() -> None:
+    _, said = asked(long_command(61), "", "1")
+    assert [line for line in said if line.startswith("Line ")] == ["Line 1 to 40 of 61. Enter for more> "]
+    assert said[1] == "  make step0"
+    _, said = asked(long_command(40), "1")
+    assert not [line for line in said if line.startswith("Line ")]
+    _, said = asked(replace(LOST, shown=long_command(41).assessment.shown), "", "1")
+    assert [line for line in said if line.startswith("Line ")] == ["Line 1 to 40 of 41. Enter for more> "]
+
+
+def test_denying_for_good_shows_its_rule_before_it_is_saved() -> None:
+    question = replace(
+        APPROVAL, choices=(Decision.DENY, Decision.DENY_RULE, Decision.DENY_AND_PAUSE), deny_rule="run make x"
+    )
+    decided, said = asked(question, "3", "no", "3", "yes")
+    assert "  3. Deny for good: shows the rule before it is saved" in said
+    at = said.index("Rule: deny run make x")
+    assert said[at + 1 : at + 4] == [
+        "Would deny: make x, and all that begins like it.",
+        "Kept for this workspace. Type yes to save and deny, anything else to go back.",
+        "save it> ",
+    ]
+    assert decided == Decide(approval_id="a1", decision=Decision.DENY_RULE, digest="d1")
+
+
+EDIT = replace(APPROVAL, diff="--- a/a.py\n+++ b/a.py\n-old\n+new", grants=())
+
+
+def test_an_edit_is_edited_by_its_files() -> None:
+    def edit(texts: Mapping[str, str]) -> dict[str, str]:
+        assert texts == {"a.py": "new\n"}
+        return {"a.py": "mine\n"}
+
+    for arguments in (PATCH, '{"path": "a.py", "old": "old", "new": "new"}'):
+        decided, said = asked(EDIT, "4", arguments=arguments, edit=edit)
+        assert "  4. Edit the result: opens $EDITOR with the patched files" in said
+        assert decided == Decide(
+            approval_id="a1", decision=Decision.EDIT, digest="d1", edited='made of {"a.py": "mine\\n"}'
+        )
+
+
+def test_nothing_edited_goes_back_to_the_choices() -> None:
+    def edit(texts: Mapping[str, str]) -> dict[str, str]:
+        raise EditorError("nothing was edited; the call waits as it was")
+
+    decided, said = asked(EDIT, "4", "5", arguments=PATCH, edit=edit)
+    assert "Not edited: nothing was edited; the call waits as it was." in said
+    assert decided == Decide(approval_id="a1", decision=Decision.DENY, digest="d1")
+
+
+def test_without_an_editor_the_patch_is_edited_in_the_line() -> None:
+    decided, said = asked(EDIT, "4", "*** Mine", arguments=PATCH)
+    assert "edit> *** Begin" in said
+    assert isinstance(decided, Decide)
+    assert decided.edited == '{"patch": "*** Mine\\n"}'
+    decided, _ = asked(EDIT, "4", "5", arguments='{"path": "a.py"}')
+    assert decided == Decide(approval_id="a1", decision=Decision.DENY, digest="d1")

@@ -11,7 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import pytest
 
 from agent_tui.engine import events
-from agent_tui.engine.types import Config
+from agent_tui.engine.types import Config, Decision
 from agent_tui.plain import facts, questions
 from agent_tui.plain.calls import Calls
 from agent_tui.plain.retelling import Retelling
@@ -67,11 +67,13 @@ def test_no_event_is_told_with_what_could_harm(kind: type, tmp_path: Path) -> No
 @pytest.mark.parametrize("kind", [events.ApprovalAsked, events.QuestionAsked, events.LostResultAsked])
 def test_no_question_is_put_with_what_could_harm(kind: type) -> None:
     question = made(kind)
-    body, known = questions.heading(question, 1, 1)
-    assert_harmless([*body, *known, *(choice.label for choice in questions.choices(question))])
+    heading, body, known = questions.parts(question, 1, 1)
+    assert_harmless([heading, *body, *known, *(choice.label for choice in questions.choices(question))])
     if isinstance(question, events.ApprovalAsked):
         offered = questions.grants(question)
-        assert_harmless([*questions.rule_lines(question), *map(questions.grant_words, offered)])
+        for decision in (Decision.RULE, Decision.DENY_RULE):
+            assert_harmless(questions.rule_lines(question, decision))
+        assert_harmless([*map(questions.grant_words, offered)])
         assert_harmless([line for each in offered for line in questions.grant_facts(question, each)])
 
 

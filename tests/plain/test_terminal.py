@@ -136,9 +136,9 @@ def test_it_goes_back_with_a_preview_and_on_in_another_session(
     assert project.passes(program)
     it.type("/export said.txt", "The session is in")
     assert "you> mend the test" in (program.workspace / "said.txt").read_text()
-    it.type("/new", "agent-tui, plain mode")
+    it.type("/new", "plain mode. Directory")
     it.type("/resume", "mend the test", "resume, 1 to 1")
-    it.type("1", "agent-tui, plain mode")
+    it.type("1", "plain mode. Directory")
     it.type("/rolback", "did you mean /rollback?")
     it.type("/quit")
     assert it.tty.wait() == 0
@@ -217,3 +217,17 @@ def test_a_dumb_terminal_is_asked_in_order_and_gets_no_escape_sequence(
     line.tty.send("/quit\r")
     assert line.tty.wait() == 0
     assert b"\x1b" not in line.tty.data
+
+
+def test_an_edit_is_changed_by_its_result_before_it_is_written(
+    program: Program, model_server: ModelServer, begin: Any
+) -> None:
+    editor = program.home / "editor"
+    editor.write_text('#!/bin/sh\nsed -i "s/  # of.*/  # mine/" "$1"\n')
+    editor.chmod(0o755)
+    model_server.script([{"calls": [call("apply_patch", patch=project.PATCH)]}, {"text": "Seen."}])
+    line = begin("-a", "untrusted", EDITOR=str(editor))
+    line.type("mend the test", "Approval needed, 1 of 1. Edit:", "Edit the result: opens $EDITOR")
+    at = next(row for row in line.tty.lines if "Edit the result" in row).split(".")[0].strip()
+    line.type(at, "Edited by you. The model asked for another patch.", "Patched: 1 file.", "Done:")
+    assert "return a + b  # mine\n" in (program.workspace / "calc.py").read_text()

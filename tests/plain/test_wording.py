@@ -21,11 +21,11 @@ from agent_tui.engine.types import CallState, Decision, EndReason, InputKind, Sa
 from agent_tui.plain.calls import Calls
 from agent_tui.plain.progress import Progress
 from agent_tui.plain.wording import Narrator
-from agent_tui.plain.words import sandbox_words
+from agent_tui.plain.words import changes_text, sandbox_words
 from checkpoints.types import Author, FileChange, RollbackResult
 from context.items import Usage
 from sandbox.policy import Mode
-from tools.types import Outcome, OutcomeStatus
+from tools.types import Grant, Outcome, OutcomeStatus
 
 
 def call_ended(tool: str, outcome: Outcome, **values: object) -> CallEnded:
@@ -81,6 +81,29 @@ def test_a_patch_names_every_file_and_what_became_of_it() -> None:
         "Patched: 2 files. Modified slugify.py, 2 lines added, 1 removed. Added test_slugify.py, 14 lines. "
         "Type /diff to read it."
     ]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            FileChange(path="logo.png", kind="M", detail="binary, 14 KB → 15 KB"),
+            "Modified logo.png, binary, 14 KB to 15 KB.",
+        ),
+        (
+            FileChange(path="run.sh", kind="X", detail="mode 644 → 755"),
+            "Changed the mode of run.sh, 644 to 755.",
+        ),
+        (FileChange(path="latest", kind="M", detail="link v1 → v2"), "Modified latest, link v1 to v2."),
+        (FileChange(path="b", kind="R", old_path="a", added=0, removed=0), "Renamed a to b."),
+        (
+            FileChange(path="b", kind="R", old_path="a", added=1, removed=2),
+            "Renamed a to b, 1 line added, 2 removed.",
+        ),
+    ],
+)
+def test_what_is_no_text_is_told_without_glyphs(change: FileChange, said: str) -> None:
+    assert changes_text([change]) == said
 
 
 def test_changes_of_others_are_not_told_as_the_calls_own() -> None:
@@ -152,6 +175,15 @@ def test_steering_now_says_what_is_told_to_stop() -> None:
     assert told(now) == ["Steer now: after this answer, without its calls."]
 
 
+def test_what_was_edited_by_the_person_is_said() -> None:
+    edited = ApprovalDecided(
+        approval_id="a1", call_id="c1", decision=Decision.EDIT, by="person", edited='{"patch": "x"}'
+    )
+    assert told(proposed("apply_patch", "a.py"), edited) == [
+        "Edited by you. The model asked for another patch."
+    ]
+
+
 def test_a_failure_that_repeats_is_said_once() -> None:
     retries = [RetryScheduled(attempt=n, attempts=4, delay_s=2.0, error="busy") for n in (2, 3)]
     assert told(*retries) == [
@@ -176,19 +208,40 @@ def test_a_steer_is_taken_after_what_runs() -> None:
 @pytest.mark.parametrize(
     ("tool", "shown", "data", "said"),
     [
-        ("read_file", "a.py", {"lines": 42}, "Read: a.py, 42 lines."),
-        ("list_files", "src", {"entries": 2}, "Listed: src, 2 entries."),
+        ("read_file", "a.py", {"first": 1, "last": 42, "total": 42}, "Read: a.py, 42 lines."),
+        ("read_file", "a.py", {"first": 7, "last": 7, "total": 1_042}, "Read: a.py, 1 line."),
+        ("list_files", "src", {"total": 1_002, "shown": 500}, "Listed: src, 1,002 entries."),
         (
             "search_files",
             '"x(" in .',
             {"matches": 9, "files": 4},
-            'Searched: "x(" in ., 9 matches in 4 files.',
+            'Searched: "x(" in the directory, 9 matches in 4 files.',
         ),
     ],
 )
 def test_a_read_says_how_much_it_found(tool: str, shown: str, data: dict[str, int], said: str) -> None:
     outcome = Outcome(status=OutcomeStatus.SUCCEEDED, text="", data=data)
     assert told(proposed(tool, shown), call_ended(tool, outcome)) == [said]
+
+
+@pytest.mark.parametrize(
+    ("grant", "detail", "denial", "said"),
+    [
+        (Grant.READ_PATH, "/opt/sdk", "x", "not visible in it: /opt/sdk (/sandbox add /opt/sdk)"),
+        (Grant.NETWORK, "example.org", "x", "network is off"),
+        (Grant.WRITE_PATH, "/etc", "write to /etc denied", "write to /etc denied"),
+    ],
+)
+def test_what_the_sandbox_denied_is_said(grant: Grant, detail: str, denial: str, said: str) -> None:
+    outcome = Outcome(
+        status=OutcomeStatus.FAILED,
+        text="",
+        denial=denial,
+        denied_grant=grant,
+        denied_detail=detail,
+    )
+    lines = told(proposed("exec_command", "make"), call_ended("exec_command", outcome))
+    assert lines[-1] == f"Sandbox: {said}."
 
 
 def test_a_denial_says_what_the_model_was_told() -> None:
@@ -246,6 +299,7 @@ def test_what_still_goes_on_is_said_at_ten_and_thirty_seconds_and_then_each_minu
     pass_time(200)
     pass_time(300, is_held=True)
     assert said == [
+        "11: Still waiting: 10 seconds, for the model.",
         "31: Still waiting: 30 seconds, for the model.",
         "46: Still waiting: 10 seconds, npm ci, for the first checkpoint.",
         "61: Still running: 10 seconds, npm ci, 2 lines so far, waiting for input.",

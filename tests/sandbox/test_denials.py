@@ -169,6 +169,6 @@ async def test_what_really_happens_is_recognised(shell: Shell) -> None:
         found = find(said, policy=shell.world.policy(), cwd=shell.world.ws, environ=shell.world.environ())
         assert found is not None, said
         assert found.grant == grant, said
-        assert found.text.startswith("denied by the sandbox: ")
+        assert "sandbox" not in found.text, "the reader says whose denial it is"
         assert detail in found.text
         assert Path(found.detail).is_absolute() or grant in ("host", "no_sandbox")

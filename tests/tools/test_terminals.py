@@ -223,6 +223,18 @@ async def test_a_person_types_into_a_terminal(room: Room) -> None:
     assert await room.toolbox.terminal_input("t1", "", "KILL", None) == ""
 
 
+async def test_a_terminal_tells_that_it_shows_nothing_of_what_is_typed(room: Room) -> None:
+    await room.exec("read x; read -s y; read z", tty=True, yield_ms=250)
+    assert not room.toolbox.terminal_hides("t1")
+    await room.toolbox.terminal_input("t1", "me\r", "", None)
+    await asyncio.to_thread(until_true, lambda: room.toolbox.terminal_hides("t1"))
+    await room.toolbox.terminal_input("t1", "secret\r", "", None)
+    await asyncio.to_thread(until_true, lambda: not room.toolbox.terminal_hides("t1"))
+    await room.exec("cat", stdin=True, yield_ms=250)
+    assert not room.toolbox.terminal_hides("t2"), "nothing can hide what is typed into a pipe"
+    assert not room.toolbox.terminal_hides("t9")
+
+
 def test_two_calls_on_one_terminal_are_one_resource(room: Room) -> None:
     from agent_tui.engine.waves import conflict
 

@@ -36,9 +36,10 @@ class FakeClock(Clock):
 
     def __init__(self) -> None:
         self.at = 100.0
+        self.wall_at = NOW
 
     def wall(self) -> float:
-        return NOW
+        return self.wall_at
 
     def steady(self) -> float:
         return self.at
@@ -85,7 +86,7 @@ class Driven:
         busy = [worker for worker in self.app.workers if not worker.is_finished]
         if self.app.prompt.burst.is_open or getattr(self.app.screen, "is_holding", False):
             return False
-        return self.engine.is_quiet and not self.app.is_behind and len(busy) <= 1  # the one reads events
+        return self.engine.is_quiet and not self.app.pace.is_due and len(busy) <= 1  # the one reads events
 
     async def press(self, *keys: str) -> None:
         for key in keys:

@@ -54,15 +54,19 @@ class Scene:
     play: Callable[[], Sequence[e.Body]] = list
     keys: tuple[str, ...] = ()
     data: dict[commands.Subject, Any] = field(default_factory=dict)  # in place of `ANSWERS`
+    replies: dict[type, e.Body] = field(default_factory=dict)  # by the command that each answers
     is_main: bool = False  # also at 120×40
     offered: str = ""  # the message of the demo
     keys_told: bool | None = None  # as in `Chosen`
+    later_s: float = 0.0  # how long after the last event it is looked at
 
     def on(self, body: commands.CommandBody) -> Play:
         """What the engine answers."""
         if not isinstance(body, commands.Inspect):
-            return ()
+            return [self.replies[type(body)]] if type(body) in self.replies else ()
         data = self.data.get(body.subject, ANSWERS.get(body.subject))
+        if body.subject is commands.Subject.WATCH:  # looked for again each second
+            data = {**data, "events": [new for new in data["events"] if new.seq > int(body.args["read"])]}
         refused = e.Refused(command_id="", reason="nothing to inspect here")
         return [refused if data is None else e.Inspected(command_id="", data=data)]
 
@@ -516,11 +520,6 @@ def alarms() -> list[e.Body]:
     ]
 
 
-def titled() -> list[e.Body]:
-    """A title of 300 characters."""
-    return [e.SettingChanged(key="title", value="long " * 60)]
-
-
 # --- what the views ask for ------------------------------------------------------------------------
 
 
@@ -579,12 +578,23 @@ PLAN = RollbackPlan(
 def spent() -> dict[str, Any]:
     """What two models took."""
     costs = Costs()
-    costs.add("openai/gpt-5.1", Usage(input_tokens=41_000, output_tokens=900, cache_read_tokens=30_000), 0.42)
+    usage = Usage(input_tokens=41_000, output_tokens=900, cache_read_tokens=30_000)
+    costs.add("openai/gpt-5.1", usage, 0.42, 1)
     costs.new_turn()
-    costs.add("ollama/qwen3-coder", Usage(input_tokens=4_000, output_tokens=200), None)
+    costs.add("openai/gpt-5.1", replace(usage, cache_write_tokens=5_000), 0.09, 2)
+    costs.add("ollama/qwen3-coder", Usage(input_tokens=4_000, output_tokens=200), None, 3)
+    costs.add("openai/gpt-5.1-mini", Usage(input_tokens=300, output_tokens=9), 0.0001)  # a title: no step
     return dict(costs.shown())
 
 
+KEY = "OPENAI_API_KEY"
+MODELS = (
+    ("openai/gpt-5.1", KEY, 272_000, (1.25, 10.0), True, ""),
+    ("openai/gpt-5.1-mini", KEY, 272_000, (0.25, 2.0), True, ""),
+    ("anthropic/claude-sonnet", "ANTHROPIC_API_KEY", 200_000, (3.0, 15.0), True, ""),
+    ("ollama/qwen3-coder:30b", "127.0.0.1:11434", 64_000, (0.0, 0.0), False, "loaded"),
+    ("mistral/devstral", "no key: MISTRAL_API_KEY", 128_000, (0.4, 2.0), False, ""),
+)
 SESSION = {"workspace": "/home/you/src/slugkit", "updated_at": 900.0}
 Q = commands.Subject
 ANSWERS: dict[commands.Subject, Any] = {
@@ -682,6 +692,18 @@ ANSWERS: dict[commands.Subject, Any] = {
         "limit": 174_000,
     },
     Q.COST: spent(),
+    Q.MODELS: [
+        {
+            "name": name,
+            "where": where,
+            "context_window": window,
+            "price_input": prices[0],
+            "price_output": prices[1],
+            "reasoning": reasoning,
+            "state": state,
+        }
+        for name, where, window, prices, reasoning, state in MODELS
+    ],
     Q.GRANTS: [{"id": "ap1", "scope": "session", "rule": "make publish"}],
     Q.WATCH: {
         "events": [
@@ -720,7 +742,6 @@ SCENES: dict[str, Scene] = {
     "ends": Scene(play=ends),
     "hostile-text": Scene(play=hostile),
     "alarms": Scene(play=alarms),
-    "long-title": Scene(play=titled),
     "approval-unarmed": Scene(play=scenes.asks, keys=("x",)),
     "approval-armed": Scene(play=scenes.asks, keys=("arm",), is_main=True),
     "approval-rule": Scene(play=scenes.asks, keys=("arm", "p")),
@@ -772,7 +793,10 @@ SCENES: dict[str, Scene] = {
     "context": Scene(keys=("/context",)),
     "cost": Scene(keys=("/cost",)),
     "grants": Scene(keys=("/approvals",)),
-    "models": Scene(keys=("/model",)),
+    "models": Scene(
+        play=lambda: [e.StatusChanged(context_used=96_000)], keys=("/model", "down", "down", "down")
+    ),
+    "models-effort": Scene(keys=("/model", "down", "left")),
     "slash-list": Scene(keys=("slash", "c", "o")),
     "file-mention": Scene(keys=("at", "s", "l")),
     "file-mention-none": Scene(keys=("at", "x", "y"), data=NOTHING),

@@ -43,7 +43,7 @@ def ends_of_calls() -> list[e.Body]:
         *scenes.ended("c1", "exec_command", exit_code=0, seconds=0.1),
         *call(
             "c2", "exec_command", "./build.sh", 1, S.FAILED, exit_code=127,
-            denial="reading `/opt/sdk`, which is not visible in it",
+            denial="not visible in it: /opt/sdk", denied_grant=Grant.READ_PATH, denied_detail="/opt/sdk",
         ),
         *call("c3", "exec_command", "pytest tests", 1, S.TIMED_OUT, ("test_big.py ....",), seconds=120.0),
         *call("c4", "exec_command", "rm -r build", 1, S.SKIPPED, data=budget),

@@ -1,4 +1,4 @@
-from agent_tui.tui.glyphs import UNICODE
+from agent_tui.tui.glyphs import ASCII, UNICODE
 from agent_tui.tui.transcript import changes, render
 from agent_tui.tui.transcript.blocks import Call, Card
 from agent_tui.tui.transcript.lines import plain
@@ -43,3 +43,9 @@ def test_an_empty_line_of_output_takes_no_row() -> None:
     shown = rows_of("a\n\nb\n", by_person=False)
     assert not any(row.strip() == "│" for row in shown)
     assert any(row.endswith("│ b") for row in shown)
+
+
+def test_a_file_that_was_only_moved_has_no_counts() -> None:
+    moved = FileChange(path="b.py", kind="R", added=0, removed=0, old_path="a.py")
+    assert plain(changes.joined([moved], UNICODE)) == "R a.py → b.py"
+    assert plain(changes.joined([moved], ASCII)) == "R a.py -> b.py"

@@ -37,11 +37,23 @@ def ended(reason: EndReason, error: str) -> events.TurnEnded:
 def test_a_provider_is_named_with_its_status_and_how_often_it_was_asked() -> None:
     feed = Feed(State(status=Status(model="openai/gpt-5.1")))
     failed = ended(EndReason.MODEL_UNAVAILABLE, "try later")
-    for at, body in ((1_000.0, retry(2)), (1_060.0, retry(6)), (1_130.0, failed)):
+    step = events.StepStarted(step_id="s1", number=1, view_id="")
+    said = "openai answers 503 (overloaded): try later. Nothing was lost; the same request is sent again"
+    for at, body, text in (
+        (1_000.0, step, ""),
+        (1_002.0, retry(2), said),  # how long one try took says nothing
+        (1_047.0, retry(5), f"{said}. Tried 4 times in 0:47."),
+        (1_060.0, retry(6, "no answer"), ""),
+        (1_130.0, failed, ""),
+    ):
         feed.apply(events.Event(seq=1, at=at, run_id="r1", body=body))
+        notices = [block for block in feed.added if isinstance(block, blocks.Notice)]
+        assert not text or [notice.text for notice in notices] == [text]
     notice, end = feed.added
     assert isinstance(notice, blocks.Notice) and isinstance(end, blocks.TurnEnd)
-    assert notice.text.startswith("openai answers 503 (overloaded): try later. Nothing was lost")
+    assert notice.text.endswith(
+        "no answer. Nothing was lost; the same request is sent again. Tried 5 times in 1:00."
+    )
     assert end.words == "openai did not answer (6 tries, 2:10): try later"
     assert end.hint == "Enter tries again · /model changes the model"
     feed.apply(

@@ -279,7 +279,7 @@ def test_titles_and_notifications_hold_nothing_of_others() -> None:
 
 
 def test_what_stays_in_the_scrollback_is_made_visible() -> None:
-    left = leaving.text(State(session_id="7f3a", last_answer=BAD))
+    left = leaving.text(State(session_id="7f3a", last_answer=BAD), UNICODE)
     assert "\\x1b[2J" in left
     assert not HARMFUL.findall(left)
 

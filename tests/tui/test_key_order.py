@@ -12,7 +12,7 @@ from agent_tui.tui.screens.help import HelpView
 from agent_tui.tui.screens.pager import PagerView
 from tests.tui import gallery, scenes
 from tests.tui.driving import Driven, driven
-from tests.tui.test_keys import ALT_DOWN, ALT_UP, CTRL_UP, ESC, F1, LEFT, RIGHT, UP, WORKING
+from tests.tui.test_keys import ALT_DOWN, ALT_UP, CTRL_UP, DOWN, ESC, F1, LEFT, RIGHT, UP, WORKING
 
 PASTE = b"\x1b[200~%s\x1b[201~"
 
@@ -319,3 +319,28 @@ async def test_keys_that_work_anywhere_work_while_a_view_is_searched(
         assert check(it), it.screen
         await it.feed(b"\x1b" if keys == F1 else b"")
         assert isinstance(it.app.screen, PagerView)
+
+
+def copies(it: Driven) -> bool:
+    return bool(it.app.clipboard)
+
+
+LED_AWAY = {
+    "ctrl+t, and y that copies there": (b"\x14y", copies),
+    "ctrl+t, and enter of a row": (b"\x14" + DOWN + b"\r", opened(PagerView)),
+    "ctrl+t, and a word": (b"\x14yes", opened(PagerView)),
+    "f1": (F1 + b"y", opened(HelpView)),
+    "ctrl+up, and y that copies there": (CTRL_UP + b"y", copies),
+    "ctrl+t, closed again": (b"\x14qy", holds("y")),
+}
+
+
+@pytest.mark.parametrize(("keys", "check"), LED_AWAY.values(), ids=LED_AWAY)
+async def test_a_key_behind_one_that_leads_away_from_a_prompt_answers_nothing(
+    tmp_path: Path, keys: bytes, check: Callable[[Driven], bool]
+) -> None:
+    async with driven(tmp_path, scenes.asks(), on=gallery.Scene().on) as it:
+        await it.wait_for_arming()
+        await it.feed(keys)
+        assert check(it), it.screen
+        assert not deciding(it)

@@ -2,7 +2,9 @@
 
 import pytest
 
-from agent_tui.tui.palette import PAINTED, THEMES, style
+from agent_tui.tui.palette import ON_DARK, ON_LIGHT, PAINTED, THEMES, style
+from agent_tui.tui.themes import toolkit_themes
+from agent_tui.tui.toolkit import theme_for
 
 READ = 4.5  # of text, WCAG 2.2 success criterion 1.4.3
 # Role: on the background and on a panel of `dark`, then of `light`, as the table says.
@@ -66,7 +68,7 @@ def test_a_theme_paints_its_own_background(theme: str) -> None:
         assert painted.bgcolor is not None and not painted.bgcolor.is_default, role
 
 
-@pytest.mark.parametrize("theme", sorted(set(THEMES) - set(PAINTED)))
+@pytest.mark.parametrize("theme", sorted({*THEMES, ON_DARK, ON_LIGHT} - set(PAINTED)))
 def test_the_other_themes_leave_text_in_the_colour_of_the_terminal(theme: str) -> None:
     for role in ("text", "strong", "muted"):
         assert style(theme, role).color is None and style(theme, role).bgcolor is None
@@ -76,3 +78,23 @@ def test_nothing_blinks_and_nothing_has_a_colour_without_colours() -> None:
     roles = [*PAINTED["dark"].colours, "syntax.keyword"]
     assert not [role for theme in THEMES for role in roles if style(theme, role).blink]
     assert not [role for role in roles if style("mono", role).color or style("mono", role).bgcolor]
+
+
+@pytest.mark.parametrize(
+    ("is_dark", "accent", "error", "attention"),
+    [
+        (None, "blue", "red", "yellow"),
+        (True, "bright_blue", "bright_red", "yellow"),
+        (False, "blue", "red", None),
+    ],
+)
+def test_the_sixteen_colours_follow_a_background_that_is_known(
+    monkeypatch: pytest.MonkeyPatch, is_dark: bool | None, accent: str, error: str, attention: str | None
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    theme = theme_for("ansi", is_dark)
+    assert f"agent-{theme}" in [known.name for known in toolkit_themes()]
+    found = [style(theme, role).color for role in ("accent", "error", "attention")]
+    assert [colour.name if colour else None for colour in found] == [accent, error, attention]
+    assert style(theme, "attention").bold
+    assert style(theme, "ok") == style("ansi", "ok")

@@ -19,12 +19,12 @@ from agent_tui.tui.screens.body import Body
 from agent_tui.tui.screens.view import View
 from agent_tui.tui.sheet_app import SheetApp
 from agent_tui.tui.widgets.pane import Pane
-from tests.tui import gallery, gallery_states, scenes, sheets
+from tests.tui import gallery, gallery_more, gallery_states, scenes, sheets
 from tests.tui.driving import Driven, driven
 from tests.tui.pictures import Picture, has_colour, take
 
 PICTURES = Path(__file__).with_name("screens")
-SCENES = gallery.SCENES | gallery_states.SCENES
+SCENES = gallery.SCENES | gallery_states.SCENES | gallery_more.SCENES
 TOO_SMALL = "too-small"
 COLOURED = {"80x24": (80, 24), "160x50": (160, 50)}  # in both painted themes
 
@@ -57,6 +57,7 @@ async def test_picture(home: Path, name: str) -> None:
     async with driven(
         home, scene.play(), on=scene.on, look=look_of, offered=scene.offered, state_dir=state
     ) as it:
+        it.clock.wall_at += scene.later_s
         for key in scene.keys:
             await it.act(key)
         for look, size in COLOURED.items():
@@ -151,7 +152,12 @@ def _check_keys(it: Driven) -> None:
     assert not cut, cut
 
 
+QUOTED = re.compile(r"e\u0301+|[\u2e80-\uffef\U0001f000-\U0001faff\u200d\ufe0f]")  # what is not ours to say
+
+
 def _check_shape(found: dict[str, str]) -> None:
+    strange = [row for row in found.get("80x24-ascii", "").split("\n") if not QUOTED.sub("", row).isascii()]
+    assert not strange, strange
     for look, picture in found.items():
         columns, _, rows = look.removesuffix("-ascii").partition("x")
         drawn = picture.partition("\n--- roles")[0].split("\n")

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Timer
+from threading import Event, Timer
 
 import pytest
 from textual import events
@@ -219,6 +219,33 @@ def test_writing_without_a_terminal_never_waits() -> None:
         output.write("x")
     output.stop()
     assert not output.is_alive()
+
+
+class SlowOutput(io.StringIO):
+    """A terminal that takes nothing until it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.began, self.lets = Event(), Event()
+
+    def write(self, text: str) -> int:
+        self.began.set()
+        self.lets.wait(WAIT_S)
+        return len(text)
+
+
+def test_a_terminal_that_does_not_follow_is_known_to_be_behind() -> None:
+    terminal = SlowOutput()
+    output = OutputThread(terminal)
+    output.start()
+    assert not output.is_behind
+    output.write("x")
+    assert terminal.began.wait(WAIT_S)
+    output.write("y")
+    assert output.is_behind
+    terminal.lets.set()
+    output.stop()
+    assert not output.is_behind
 
 
 def test_ctrl_c_twice_quits(begin: Starts) -> None:  # A39

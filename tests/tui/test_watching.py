@@ -7,7 +7,7 @@ import pytest
 
 from agent_tui.engine import commands, events
 from agent_tui.tui.screens import watching
-from tests.tui import scenes
+from tests.tui import gallery, scenes
 from tests.tui.driving import driven
 from tests.tui.fake_engine import Play
 
@@ -30,6 +30,18 @@ class Other:
             return [events.Refused(command_id="", reason="the store is gone")]
         found = self.stored[int(body.args["read"]) : self.known]
         return [events.Inspected(command_id="", data={"events": found, "read": self.known})]
+
+
+def test_the_session_of_the_pictures_tells_nothing_twice() -> None:
+    def look(read: str) -> events.Inspected:
+        asked = commands.Inspect(subject=commands.Subject.WATCH, args={"id": "1a2b", "read": read})
+        (answer,) = gallery.SCENES["watching"].on(asked)
+        assert isinstance(answer, events.Inspected)
+        return answer
+
+    first = look("0").data
+    assert first["events"]
+    assert look(str(first["read"])).data["events"] == []
 
 
 async def test_what_comes_is_added_also_after_a_look_that_failed(

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.engine.commands import Set, Subject
+from agent_tui.engine.types import EFFORTS
 from agent_tui.tui import words
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.link import RefusedError
 from agent_tui.tui.screens.view import ListView
-from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, untrusted, width_of
+from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, untrusted, width_of, wrap
 from agent_tui.tui.transcript.look import Look
 
 if TYPE_CHECKING:
@@ -21,13 +22,17 @@ ANOTHER: Entry = {"name": ""}  # the row that takes a name
 class ModelView(ListView[Entry]):
     """Models with a key or a server; a change counts from the next request."""
 
-    keys_first = "Enter use in this session · ← → effort · d as default · / find · Esc close"
-    EFFORTS = ("", "low", "medium", "high")
-
     def __init__(self, agent: "AgentApp") -> None:
         super().__init__(agent)
-        self._effort = agent.session.status.effort
+        now = agent.session.status.effort
+        self._choices = EFFORTS if now else ("", *EFFORTS)  # there is no way back to the model's own
+        self._efforts: dict[str, str] = {}  # model → effort chosen in its row
         self._looking = True  # for servers on this machine, which may take a second
+
+    @property
+    def keys_first(self) -> str:  # type: ignore[override]  # computed where the base has a value
+        effort = "← → effort · " if self._takes_effort(self.picked) else ""
+        return f"Enter use in this session · {effort}d as default · / find · Esc close"
 
     @property
     def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
@@ -58,7 +63,8 @@ class ModelView(ListView[Entry]):
 
     def title_words(self) -> tuple[str, str]:
         status = self.agent.session.status
-        return "model", f"now {status.model} {status.effort}".rstrip()
+        name = status.model.partition("/")[2] or status.model
+        return "model", f"now {name} {status.effort}".rstrip()
 
     def header(self, look: Look) -> list[Line]:
         return [BLANK]
@@ -66,18 +72,27 @@ class ModelView(ListView[Entry]):
     def row(self, item: Entry, look: Look) -> Line:
         if not item["name"]:
             return (Span(f"another {look.glyphs.more}"),)
-        room = 24 if look.narrow else max(27, *(len(str(each["name"])) for each in self.items))
+        room = 24 if look.narrow else max(26, *(len(str(each["name"])) for each in self.items))
         name = clip(untrusted(str(item["name"]), strict=True), room, look.glyphs.more)
         window = words.tokens(int(item["context_window"])) if item.get("context_window") else ""
         spans = [*name, Span(" " * (room - width_of(name))), Span(f" {window:>5}")]
         if not look.narrow:
-            spans.append(Span(f"   {_price(item):<17}", "muted"))
-        if item is self.picked:
+            spans.append(Span(f"   {_price(item):<16}", "muted"))
+        if self._takes_effort(item) and (item.get("reasoning") or item is self.picked):
             left, right = look.glyphs.choice_left, look.glyphs.choice_right
-            spans.append(Span(f" effort {left} {self._effort or 'default'} {right}", "text"))
+            spans.append(Span(f" effort {left} {self._effort_of(item) or 'default'} {right}", "text"))
         elif said := item.get("state") or item.get("where"):
             spans += untrusted(f" {said}", "muted")
         return tuple(spans)
+
+    def _takes_effort(self, item: Entry | None) -> bool:
+        """Whether an effort can be chosen: of a model that nothing is known of, too."""
+        if item is None or not item["name"] or str(item.get("where")).startswith("no key"):
+            return False
+        return item.get("reasoning") is not False
+
+    def _effort_of(self, item: Entry) -> str:
+        return self._efforts.get(str(item["name"]), self.agent.session.status.effort)
 
     def detail(self, look: Look) -> list[Line]:
         item, status = self.picked, self.agent.session.status
@@ -101,16 +116,20 @@ class ModelView(ListView[Entry]):
             held = (
                 f"{words.tokens(window)} is smaller than this session's {words.tokens(status.context_used)}"
             )
-            rows.append((Span(f"  ! {held}: it would be compacted first", "attention"),))
+            text = f"! {held}: it would be compacted first"
+            indent = (Span("  "),)
+            rows += wrap([Span(text, "attention")], look.width, first=indent, rest=indent)
         return rows
 
     def press(self, key: str, character: str) -> bool:
         item = self.picked
         if key in ("left", "right"):
-            step = 1 if key == "right" else -1
-            now = self.EFFORTS.index(self._effort) if self._effort in self.EFFORTS else 0
-            self._effort = self.EFFORTS[(now + step) % len(self.EFFORTS)]
-            self.draw()
+            if item is not None and self._takes_effort(item):
+                step, choices = 1 if key == "right" else -1, self._choices
+                now = self._effort_of(item)
+                at = choices.index(now) if now in choices else 0
+                self._efforts[str(item["name"])] = choices[(at + step) % len(choices)]
+                self.draw()
         elif item is None or (key != "enter" and character != "d"):
             return False
         elif not item["name"]:
@@ -125,8 +144,9 @@ class ModelView(ListView[Entry]):
         status = self.agent.session.status
         if name != status.model:
             self.agent.link.send(Set(key="model", value=name))
-        if self._effort and self._effort != status.effort:
-            self.agent.link.send(Set(key="effort", value=self._effort))
+        effort = self._efforts.get(name)
+        if effort and effort != status.effort:
+            self.agent.link.send(Set(key="effort", value=effort))
         self.close()
 
     async def _keep(self, name: str) -> None:

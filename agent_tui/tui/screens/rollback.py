@@ -177,12 +177,13 @@ class PreviewView(View):
             _head(
                 "conflicts",
                 len(conflicts),
-                "changed by you after the agent; kept unless you choose",
+                ("changed by you" if look.narrow else "changed by you after the agent")
+                + ("; kept unless you choose" if self._chooses else "; kept"),
                 "attention",
             )
         ]
         for index, conflict in enumerate(conflicts):
-            mark = "  > " if index == self._at else "    "
+            mark = "  > " if index == self._at and self._chooses else "    "
             when = words.time_of_day(conflict.changed_at) if conflict.changed_at else ""
             choice = _CHOICE_WORDS[self._choices.get(conflict.path, "keep")]
             left = [

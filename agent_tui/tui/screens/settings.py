@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 from agent_tui.engine.commands import Subject
 from agent_tui.safe_text import one_line
 from agent_tui.tui import words
+from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.link import RefusedError
 from agent_tui.tui.screens.view import View
-from agent_tui.tui.transcript.lines import Line, Span, clip, untrusted
+from agent_tui.tui.transcript.lines import Line, Span, untrusted, width_of, wrap
 from agent_tui.tui.transcript.look import Look
 
 if TYPE_CHECKING:
@@ -31,6 +32,12 @@ class FactsView(View):
     """Plain facts from one `Inspect`: settings with their layer, the context by part, the cost."""
 
     keys_first = "j k scroll"
+
+    @property
+    def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
+        below = self.lines_below
+        more = f"Space {words.count(below, 'more line')} · " if below else ""
+        return f"{more}/ find · Esc close"
 
     def __init__(self, agent: "AgentApp", title: str, subject: Subject) -> None:
         super().__init__(agent)
@@ -56,13 +63,18 @@ class FactsView(View):
         if not self._rows:
             return [(Span("  "), *untrusted(self._failure or "Nothing to show", "muted"))]
         rows: list[Line] = []
+        most = max(len(value) for _, value, _ in self._rows)
+        column = min(most, 32) if look.narrow else 32  # of the values
         for key, value, note in self._rows:
-            spans = [
-                *untrusted(f"  {key:<24} "),
-                *untrusted(f"{value:<32} ", "strong"),
-                *untrusted(note, "muted"),
-            ]
-            rows.append(clip(spans, look.width, look.glyphs.more))
+            said = own_words(value, look.glyphs) if self._subject is Subject.COST else value
+            lead = untrusted(f"  {key:<24} ")
+            spans = [*lead, *untrusted(f"{said:<{column}} ", "strong"), *untrusted(note, "muted")]
+            if width_of(spans) <= look.width:
+                rows.append(tuple(spans))
+                continue
+            indent = (Span(" " * (4 if look.narrow else 27)),)
+            rows += wrap(untrusted(said, "strong"), look.width, first=tuple(lead), rest=indent)
+            rows += wrap(untrusted(note, "muted"), look.width, first=indent, rest=indent) if note else []
         return rows
 
 
@@ -96,16 +108,27 @@ def context_rows(data: Any) -> list[tuple[str, str, str]]:
 
 
 def cost_rows(data: Any) -> list[tuple[str, str, str]]:
-    """One row for the turn, its newest run, the session, and each model; cached tokens are among those in."""
-    scopes = {**data, **data["models"]}
-    return [(str(name), *_tally(scopes[name])) for name in scopes if name != "models"]
+    """One row for the turn, its newest run, the session, each model, and each step; cached tokens are among
+    those in."""
+    models, steps = data["models"], data["steps"]
+    scopes = {name: data[name] for name in ("turn", "run", "session")} | models
+    rows = [
+        (str(name), f"{_cost(tally)} · {words.count(tally['requests'], 'request')}", _counts(tally))
+        for name, tally in scopes.items()
+    ]
+    for step in steps:
+        by = f", by {step['model']}" if len(models) > 1 else ""
+        rows.append((f"step {step['step']}", _cost(step), _counts(step) + by))
+    return rows
 
 
-def _tally(tally: Mapping[str, Any]) -> tuple[str, str]:
-    cost = "price unknown" if tally["cost_usd"] is None else words.money(tally["cost_usd"])
+def _cost(tally: Mapping[str, Any]) -> str:
+    return "price unknown" if tally["cost_usd"] is None else words.money(tally["cost_usd"])
+
+
+def _counts(tally: Mapping[str, Any]) -> str:
     cached = [f"{tally[key]:,} {word}" for key, word in CACHED.items() if tally[key]]
-    counts = [f"{tally['input_tokens']:,} in", *cached, f"{tally['output_tokens']:,} out"]
-    return " · ".join((cost, words.count(tally["requests"], "request"))), ", ".join(counts)
+    return ", ".join([f"{tally['input_tokens']:,} in", *cached, f"{tally['output_tokens']:,} out"])
 
 
 def _value(key: str, value: Any) -> str:

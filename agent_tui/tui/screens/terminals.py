@@ -64,20 +64,20 @@ class TerminalsView(ListView[Entry]):
         until = until or (self.agent.clock.wall() if state == "live" else 0)  # of a lost one nobody knows
         passed = words.clock(until - float(item.get("started_at") or 0)) if until else ""
         lead = f"{look.glyphs.terminal} {item.get('id', '')!s:<3} {state:<6} {passed:>5}   "
-        left = clip(
-            [Span(lead), *untrusted(one_line(str(item.get("command", ""))), strict=True)],
-            look.width * 2 // 3,
-            look.glyphs.more,
-        )
-        column = max(width_of(self._right(each, look)) for each in self.items)
         right = self._right(item, look)
+        column = max(width_of(self._right(each, look)) for each in self.items)
+        room = min(look.width * 2 // 3, look.width - 3 - column)
+        command = untrusted(one_line(str(item.get("command", ""))), strict=True)
+        left = clip([Span(lead), *command], room, look.glyphs.more)
         return with_right(left, (*right, Span(" " * (column - width_of(right)))), look.width - 2)
 
     def _right(self, item: Entry, look: Look) -> Line:
-        news = untrusted(own_words(self._news(item), look.glyphs), "muted")
-        return clip(news, look.width // 3 - 3, look.glyphs.more)
+        news = own_words(self._news(item, look), look.glyphs)
+        if item.get("stopping_at"):  # whole: it tells what comes next
+            return (Span(news, "muted"),)
+        return clip(untrusted(news, "muted"), look.width // 3 - 3, look.glyphs.more)
 
-    def _news(self, item: Entry) -> str:
+    def _news(self, item: Entry, look: Look) -> str:
         """How it ended, how far its end is, that it waits, or its newest line."""
         if item.get("state") == "ended":
             signal = item.get("signal")
@@ -85,7 +85,9 @@ class TerminalsView(ListView[Entry]):
         if item.get("stopping_at"):
             asked = self.agent.clock.wall() - float(item["stopping_at"])
             left = f" · next: kill {words.clock(KILL_AFTER_S - asked)}" if asked < KILL_AFTER_S else ""
-            return f"stopping · asked {words.clock(asked)}{left}"
+            return (
+                f"stopping{left}" if left and look.narrow else f"stopping · asked {words.clock(asked)}{left}"
+            )
         if item.get("awaits_input"):
             return "waiting for input"
         return one_line(str(item.get("tail", "")).rstrip().rpartition("\n")[2])

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from agent_tui import granted
+from agent_tui.call_facts import denied, found, hosts_tried
 from agent_tui.tui import words
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript import changes as changed
@@ -169,19 +169,7 @@ def _facts(call: Call, look: Look) -> list[str]:
         return [f"signal {outcome.signal}"]
     if outcome.exit_code is not None and call.state != "interrupted":
         return [f"exit {outcome.exit_code}"]
-    if look.narrow or call.state != "succeeded":
-        return []
-    data = outcome.data
-    if call.tool == "search_files" and "matches" in data:
-        facts = f"{data['matches']} {'match' if data['matches'] == 1 else 'matches'}"
-        return [
-            f"{facts}, {words.count(data['files'], 'file')}" if isinstance(data.get("files"), int) else facts
-        ]
-    if call.tool == "read_file" and "line" not in data and isinstance(data.get("last"), int):
-        return [words.count(data["last"] - data["first"] + 1, "line")]
-    if call.tool == "list_files" and isinstance(data.get("total"), int):
-        return ["1 entry" if data["total"] == 1 else f"{data['total']:,} entries"]
-    return []
+    return [] if look.narrow or call.state != "succeeded" else [", ".join(found(call.tool, outcome))]
 
 
 def _output(call: Call, expanded: bool, look: Look) -> list[Line]:
@@ -266,13 +254,12 @@ def _after(call: Call, expanded: bool, look: Look) -> list[Line]:
         rows.append(
             (Span("  "), Span(f"no output for {words.clock(look.now - call.last_output_at)}", "muted"))
         )
-    if call.outcome is not None and call.outcome.denial:
-        told = f"sandbox: {call.outcome.denial}{'' if call.by_person else '; the model was told'}"
-        rows += _noted(glyphs.sandbox, told, "attention", look)
-    for said, refused in (
-        granted.hosts_tried(call.outcome) if call.outcome is not None and call.is_over else ()
-    ):
-        rows += _noted(glyphs.sandbox, said, "attention" if refused else "muted", look)
+    told = "" if call.by_person else "the model was told"
+    if call.outcome is not None and (why := denied(call.outcome, told)):
+        rows += _noted(glyphs.sandbox, f"sandbox: {why}", "attention", look)
+    if call.outcome is not None and call.is_over:
+        for said, refused in hosts_tried(call.outcome):
+            rows += _noted(glyphs.sandbox, said, "attention" if refused else "muted", look)
     if ", git lane" in call.sandbox and call.is_over and not call.by_person:
         rows += _noted(glyphs.sandbox, "git lane: .git was writable for this command", "muted", look)
     if call.feedback:

@@ -21,7 +21,8 @@ def path_spans(change: FileChange, glyphs: Glyphs, role: str = "text") -> list[S
 def counts(change: FileChange) -> str:
     """`+4 -1`; added files without the zero; the detail of a binary, link or mode."""
     parts: list[str] = []
-    if change.added is not None or change.removed is not None:
+    moved = change.kind == "R" and not (change.added or change.removed)
+    if (change.added is not None or change.removed is not None) and not moved:
         added, removed = change.added or 0, change.removed or 0
         parts += [] if change.kind == "D" and not added else [f"+{added}"]
         parts += [f"-{removed}"] if change.kind != "A" or removed else []

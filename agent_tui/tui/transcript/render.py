@@ -239,7 +239,7 @@ def _notice(block: blocks.Notice, look: Look) -> list[Line]:
 
 def _muted(block: blocks.Muted, look: Look) -> list[Line]:
     return wrap(
-        [Span(block.text, "muted")],
+        [Span(own_words(block.text, look.glyphs), "muted")],
         look.width,
         first=(Span(look.glyphs.hidden + " ", "muted"),),
         rest=_INDENT,

@@ -11,8 +11,8 @@ from agent_tui.tui.state import State
 from agent_tui.tui.transcript.lines import Line, Span, clip, ruled, untrusted, width_of
 from checkpoints.types import Health
 
-HINTS_WIDE, HINTS_SHORT, HINTS_NARROW = 4, 4, 1
 BAR_CELLS = 12
+BAR_AFTER_S = 1.0  # of waiting
 ESTIMATE_S = 3.0  # after which is told how long the rest will take
 _STATUS = re.compile(r"\b([45]\d\d)\b")  # of HTTP, in the words of an error
 _NO_STATUS = {  # what is so where no server answered, by the class of the failure
@@ -43,16 +43,17 @@ class Moment:
 
 def line(state: State, moment: Moment, glyphs: Glyphs) -> Line:
     """The row."""
-    left = own_words(_left(state, moment, glyphs), glyphs)
-    separator = own_words(" · ", glyphs)
-    for shown in range(_most_hints(moment.width), -1, -1):
-        hints = _kept(moment.hints or _hints(state, moment), shown)
-        right = tuple(Span(own_words(separator.join(hints), glyphs), "muted") for _ in range(bool(hints)))
+    lefts = [own_words(left, glyphs) for left in _lefts(state, moment, glyphs)]
+    all_hints = moment.hints or _hints(state, moment)
+    most = _most_hints(moment.width)
+    tries = [(lefts[0], shown) for shown in range(most, 0, -1)]  # hints go first, but for the last one
+    tries += [(left, shown) for shown in (1, 0) for left in lefts]
+    for left, shown in tries:
+        hints = own_words(" · ".join(_kept(all_hints, shown)), glyphs)
+        right = (Span(hints, "muted"),) if hints else ()
         spans = tuple(untrusted(left, _role(state)))
         if width_of(spans) + width_of(right) + 9 <= moment.width:
             break
-    else:
-        right = ()
     spans = clip(spans, moment.width - (width_of(right) + 9 if right else 5), glyphs.more)
     return ruled(spans, right, moment.width, glyphs.rule)
 
@@ -66,6 +67,7 @@ def _most_hints(width: int) -> int:
 
 
 _DROP_ORDER = ("? help", "/ commands", "@ files", "Tab queue", "Enter steer")  # first to go first
+_STAYING = ("Esc interrupt", "Esc stop")  # last to go
 
 
 def _kept(hints: tuple[str, ...], most: int) -> list[str]:
@@ -73,37 +75,39 @@ def _kept(hints: tuple[str, ...], most: int) -> list[str]:
     for drop in _DROP_ORDER:
         if len(kept) > most and drop in kept:
             kept.remove(drop)
+    if most == 1:
+        kept.sort(key=lambda hint: hint not in _STAYING)
     return kept[:most]
 
 
-def _left(state: State, moment: Moment, glyphs: Glyphs) -> str:
+def _lefts(state: State, moment: Moment, glyphs: Glyphs) -> list[str]:
+    """What is said, from the longest way to the shortest."""
     if moment.notice:
-        return moment.notice
-    text = _what(state, moment, glyphs)
+        return [moment.notice]
+    texts = _what(state, moment, glyphs)
     if moment.scrolled:
-        first = text.split(" · ")[0]
         below = words.count(moment.new_lines, "new line") + " below" if moment.new_lines else "scrolled up"
-        return f"{first} · {below}"
-    return text
+        return [f"{text.split(' · ')[0]} · {below}" for text in texts]
+    return texts
 
 
-def _what(state: State, moment: Moment, glyphs: Glyphs) -> str:
+def _what(state: State, moment: Moment, glyphs: Glyphs) -> list[str]:
     if state.stopping_at:
-        passed = words.clock(moment.now - state.stopping_at)
-        return f"{_spin(moment, glyphs)} stopping · {_commands(state)}{passed}"
+        stopping, passed = f"{_spin(moment, glyphs)} stopping", words.clock(moment.now - state.stopping_at)
+        return [f"{stopping} · {_commands(state)}{passed}", f"{stopping} · {passed}"]
     if state.going_back is not None:
-        return f"{_spin(moment, glyphs)} rolling back{_how_far(state)}"
+        return [f"{_spin(moment, glyphs)} rolling back{_how_far(state)}"]
     if state.open_questions:
-        return _waiting(state, moment)
+        return [_waiting(state, moment)]
     if state.retry is not None:
         return _retry(state, moment)
+    if state.activity == "compacting":
+        return [f"{_spin(moment, glyphs)} compacting · {words.clock(moment.now - state.activity_at)}"]
     if not state.busy:
-        if state.activity == "compacting":
-            return f"{_spin(moment, glyphs)} compacting · {words.clock(moment.now - state.activity_at)}"
         if state.paused:
             missed = words.count(state.not_run, "call")
-            return f"paused · {missed} not run" if state.not_run else "paused"
-        return "ready" if state.ready else "starting"
+            return [f"paused · {missed} not run" if state.not_run else "paused"]
+        return ["ready" if state.ready else "starting"]
     return _working(state, moment, glyphs)
 
 
@@ -133,57 +137,59 @@ def _waiting(state: State, moment: Moment) -> str:
     return f"waiting for you · {count}" if moment.width > 60 else "waiting for you"
 
 
-def _retry(state: State, moment: Moment) -> str:
+def _retry(state: State, moment: Moment) -> list[str]:
     retry = state.retry
     if retry is None:
-        return ""
+        return [""]
     left = words.clock(max(retry.due_at - moment.now, 0) + 0.5)
-    what = _NO_STATUS.get(retry.kind, "")
+    next_try = f"retry {retry.attempt} of {retry.attempts} in {left}"
+    what, code = _NO_STATUS.get(retry.kind, ""), _STATUS.search(retry.error)
     if not what:
-        code = _STATUS.search(retry.error)
-        is_busy = retry.kind == "rate_limit"
-        what = f"provider {'busy' if is_busy else 'down'}" + (f" ({code[1]})" if code else "")
-    return f"{what} · retry {retry.attempt} of {retry.attempts} in {left}"
+        what = f"provider {'busy' if retry.kind == 'rate_limit' else 'down'}"
+        if code:
+            return [f"{what} ({code[1]}) · {next_try}", f"{what} · {next_try}"]
+    return [f"{what} · {next_try}", f"{what.removeprefix('provider ')} · {next_try}"]
 
 
-def _working(state: State, moment: Moment, glyphs: Glyphs) -> str:
-    if state.running:
-        verb = f"running {words.count(len(state.running), 'call')}"
-    elif state.drafting:
-        verb = f"writing a call of {state.drafting}"
-    else:
-        verb = state.activity or "thinking"
+def _working(state: State, moment: Moment, glyphs: Glyphs) -> list[str]:
+    spin = _spin(moment, glyphs)
     silent = moment.now - state.heard_at if state.heard_at and not state.running else 0.0
     if silent > SILENT_S:
-        provider = state.status.model.partition("/")[0] or "the model"
-        return f"{_spin(moment, glyphs)} waiting for {provider} · {words.clock(silent)} since the last word"
+        provider, since = state.provider or "the model", words.clock(silent)
+        waiting = f"{spin} waiting for {provider} · {since}"
+        return [f"{waiting} since the last word", waiting, f"{spin} waiting · {since}"]
     undo = state.status.undo
-    is_held = state.held and not state.running
+    is_held = state.held_at and not state.running
     if is_held and undo is not None and undo.state == "importing" and undo.total_files:
-        return f"{_spin(moment, glyphs)} first checkpoint {_import(undo, state, moment, glyphs)}"
-    parts = [f"{_spin(moment, glyphs)} {verb}"]
-    if moment.width > 60 and state.step:
-        parts.append(f"step {state.step}")
-    parts.append(words.clock(moment.now - state.turn_started_at))
-    return " · ".join(parts)
+        return [f"{spin} first checkpoint {how_far}" for how_far in _import(undo, state, moment, glyphs)]
+    step = f" · step {state.step}" if moment.width > 60 and state.step else ""
+    passed = words.clock(moment.now - state.turn_started_at)
+    if state.running:
+        verbs = [f"running {words.count(len(state.running), 'call')}"]
+    elif state.drafting:
+        verbs = [f"writing a call of {state.drafting}", "writing a call"]
+    else:
+        verbs = [state.activity or "thinking"]
+    return [f"{spin} {verb}{step} · {passed}" for verb in verbs]
 
 
-def _import(undo: Health, state: State, moment: Moment, glyphs: Glyphs) -> str:
-    """How far it is, and after a while how long the rest will take."""
+def _import(undo: Health, state: State, moment: Moment, glyphs: Glyphs) -> list[str]:
+    """How far it is, once somebody waits with a bar, and after a while how long the rest will take."""
     done, total = undo.done_files, undo.total_files
-    shown = f"{bar(done, total, glyphs)} · {words.tokens(done)} of {words.tokens(total)} files"
-    passed = moment.now - state.import_at
+    share, passed = min(done / total, 1.0), moment.now - state.import_at
+    percent, counted = f"{share:.0%}", f"· {words.tokens(done)} of {words.tokens(total)} files"
+    ways = [f"· {percent} {counted}", counted, f"· {percent}"]
+    if moment.now - state.held_at >= BAR_AFTER_S:
+        ways = [f"{_bar(share, glyphs)} {percent} {counted}", *ways]
     if passed < ESTIMATE_S or not done:
-        return shown
-    return f"{shown} · {max(round(passed * (total - done) / done), 1)} s left"
+        return ways
+    return [f"{ways[0]} · {max(round(passed * (total - done) / done), 1)} s left", *ways]
 
 
-def bar(done: int, total: int, glyphs: Glyphs) -> str:
-    """`▕██████░░░░░░▏ 52%`."""
-    share = min(done / total, 1.0) if total else 0.0
+def _bar(share: float, glyphs: Glyphs) -> str:
     full = round(share * BAR_CELLS)
     cells = glyphs.bar_full * full + glyphs.bar_empty * (BAR_CELLS - full)
-    return f"{glyphs.bar_left}{cells}{glyphs.bar_right} {share:.0%}"
+    return f"{glyphs.bar_left}{cells}{glyphs.bar_right}"
 
 
 def _spin(moment: Moment, glyphs: Glyphs) -> str:

@@ -320,9 +320,14 @@ class Prompt(Vertical, can_focus=True):
         """What is no key of a prompt does what it does anywhere."""
         return key in _KEYS or (key in ("pageup", "pagedown") and self._is_long)
 
+    def lets_by(self, key: str) -> bool:
+        """Whether a key does here what it does anywhere."""
+        return key != "ctrl+c" and not self._is_own(key)
+
     def _key_alone(self, key: str, typed: str) -> None:
-        """A printable key that nothing followed at once."""
-        if self.form is not None and self.armed and not self._is_answered and not self.is_writing:
+        """A printable key that nothing followed at once, and no view."""
+        is_asked = self.form is not None and self.screen.is_current and not self._is_answered
+        if is_asked and self.armed and not self.is_writing:
             self._take(key, typed[0])
         else:
             self._to_editor(typed)
