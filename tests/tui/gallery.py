@@ -399,47 +399,6 @@ def leaves_sandbox() -> list[e.Body]:
     return [*scenes.turn(), *scenes.approval(1, "pip wheel . -w dist", asked, grants=grants, **said)]
 
 
-def network() -> list[e.Body]:
-    """A host that a command wants to reach."""
-    return [*scenes.turn(), *wanted_host("pip.test")]
-
-
-def lookalike() -> list[e.Body]:
-    """A host whose name reads like another one."""
-    return [*scenes.turn(), *wanted_host("xn--pypi-5ve.org")]
-
-
-def wanted_host(name: str) -> list[e.Body]:
-    """A running command waits for a host."""
-    key = f"{name}:443"
-    why = "first connection to this host; the command waits for it"
-    command, shown = "pip download build==1.2.2", f"{name}  port 443  (https)"
-    reads = {"action": "network", "reason": why, "keys": (f"host {key}",)}
-    offered = (
-        Decision.ONCE,
-        Decision.SESSION,
-        Decision.RULE,
-        Decision.DENY,
-        Decision.DENY_RULE,
-        Decision.DENY_AND_PAUSE,
-    )
-    said = {
-        "why": why,
-        "sandbox": "unchanged; only this host becomes reachable",
-        "sandbox_short": "unchanged; only this host becomes reachable",
-        "session_key": key,
-        "rule": f"host {key}",
-        "wider_rules": (),
-        "rule_allows": f"`{key}` in ~/src/slugkit",
-        "deny_rule": f"host {key}",
-        "during": command,
-        "choices": offered,
-    }
-    asked = scenes.approval(1, shown, reads, **said)
-    proposed = [replace(one, shown=command) if isinstance(one, e.CallProposed) else one for one in asked]
-    return [*proposed[:-2], *scenes.running("c21"), *proposed[-2:]]
-
-
 def long_command() -> list[e.Body]:
     """A command that needs the full view."""
     rows = [
@@ -751,8 +710,6 @@ SCENES: dict[str, Scene] = {
     "approval-full-view": Scene(play=long_command, keys=("arm", "v")),
     "approval-edit": Scene(play=edit, keys=("arm",)),
     "approval-edit-locked": Scene(play=long_edit, keys=("arm",)),
-    "approval-network": Scene(play=network, keys=("arm",)),
-    "approval-network-lookalike": Scene(play=lookalike, keys=("arm",)),
     "leaving-the-sandbox": Scene(play=leaves_sandbox, keys=("arm",)),
     "no-sandbox": Scene(play=leaves_sandbox, keys=("arm", "g", "arm", "g", "arm")),
     "deny-for-good": Scene(play=scenes.asks, keys=("arm", "b")),
