@@ -34,13 +34,15 @@ def denied(outcome: Outcome, told: str = "") -> str:
 
 
 def hosts_tried(outcome: Outcome) -> list[tuple[str, bool]]:
-    """What a command with a grant of hosts tried to reach, a sentence each, and whether it was refused; not
+    """What a command with a grant of hosts tried to reach, a sentence each, and whether it failed; not
     yet made safe for a screen."""
     hosts = outcome.data.get("hosts")
     if not isinstance(hosts, Mapping):
         return []
-    refused = "host {} refused: {}; the model was told"
     return [
-        (refused.format(name, why) if why else f"host {name} was reachable for this command", bool(why))
-        for name, why in hosts.items()
+        (
+            f"host {name} {f'{became}; the model was told' if became else 'was reachable for this command'}",
+            bool(became),
+        )
+        for name, became in hosts.items()
     ]

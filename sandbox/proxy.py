@@ -26,6 +26,7 @@ _MOST_HEAD = 16 * 1024
 _HEAD_S = 30.0
 _DIAL_S = 15.0
 _MOST_ADDRESSES = 4
+_MOST_LOOKUPS = 2  # at a time: each keeps a thread that others wait for
 _MOST_TOLD = 20
 _PIECE = 64 * 1024
 _REQUEST = re.compile(rb"([A-Z]{1,20}) ([\x21-\x7e]{1,8192}) HTTP/1\.[01]")
@@ -80,10 +81,11 @@ class Proxy:
         self._open: set[asyncio.Task[None]] = set()
         self._answers: dict[str, asyncio.Task[str]] = {}  # by target: asked once
         self._told: dict[str, str] = {}
+        self._lookups = asyncio.Semaphore(_MOST_LOOKUPS)
 
     @property
     def decisions(self) -> Mapping[str, str]:
-        """What was tried: target → '' where it was let through, else why not."""
+        """What was tried: target → '' where it was let through, else what became of it: `refused: …`."""
         return self._told
 
     async def serve(self, listener: socket.socket) -> None:
@@ -144,21 +146,26 @@ class Proxy:
             raise RefusedError(f"{target} is refused: {why}")
         try:
             async with asyncio.timeout(_DIAL_S):
-                literal = target.address
-                found = [target.name] if literal else await self._resolve(target.name, target.port)
+                found = await self._addresses(target)
         except (OSError, UnicodeError) as error:
-            self._tell(target, "its name was not found")
+            self._tell(target, "not reached: its name was not found")
             raise RefusedError(f"{target} cannot be found", 502, _SOCKS_UNREACHABLE) from error
         allowed = [one for one in found if self._may_dial(one, target.port)]
         if not allowed:
-            self._tell(target, "it leads to an address that is not public")
+            self._tell(target, "refused: it leads to an address that is not public")
             raise RefusedError(f"{target} is refused: it leads to an address that is not public")
         for address in allowed[:_MOST_ADDRESSES]:
             with contextlib.suppress(OSError):
                 async with asyncio.timeout(_DIAL_S):
                     return await asyncio.open_connection(address, target.port, limit=_PIECE)
-        self._tell(target, "it could not be connected to")
+        self._tell(target, "not reached: it could not be connected to")
         raise RefusedError(f"{target} cannot be connected to", 502, _SOCKS_UNREACHABLE)
+
+    async def _addresses(self, target: Target) -> Sequence[str]:
+        if target.address is not None:
+            return [target.name]
+        async with self._lookups:
+            return await self._resolve(target.name, target.port)
 
     async def _judged(self, target: Target) -> str:
         """Why a target may not be reached, or ''; a question about it is put once."""
@@ -174,7 +181,7 @@ class Proxy:
                     return "this command has tried too many hosts"
                 asked = self._answers[name] = asyncio.create_task(self._asked(target))
             why = await asyncio.shield(asked)
-        self._tell(target, why)
+        self._tell(target, why and f"refused: {why}")
         return why
 
     async def _asked(self, target: Target) -> str:

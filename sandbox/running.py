@@ -130,7 +130,7 @@ class Running:
     @property
     def hosts(self) -> Mapping[str, str]:
         """What a command that may reach single hosts has tried: `name:port` → '' where it got through, else
-        why it did not."""
+        what became of it."""
         return self._proxy.decisions if self._proxy else {}
 
     def leftovers(self) -> list[int]:

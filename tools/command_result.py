@@ -103,7 +103,7 @@ def _headline(terminal: Terminal, state: str, elapsed_s: float, terminal_id: str
 def _notes(terminal: Terminal, terminal_id: str | None) -> tuple[str, ...]:
     running, spool = terminal.running, terminal.collector.spool
     notes = [*running.notices, *([running.limit_hit] if running.limit_hit else [])]
-    notes += [f"the sandbox refused {name}: {why}" for name, why in running.hosts.items() if why]
+    notes += [f"host {name} {became}" for name, became in running.hosts.items() if became]
     if terminal.exit is not None and not terminal.gone.is_set():
         left = count(len(running.leftovers()), "process").replace("processs", "processes")
         notes.append(f"{left} of it still running in the background as {terminal_id}; its output stays open")

@@ -94,7 +94,7 @@ def test_a_person_decides_while_the_command_waits(
     denied, once, session, again, by_grant, without = results(model_server)
     assert [what for what, _ in asked].count(f"localhost  port {port}") == 3, "once for each command"
     assert (codes(denied), codes(once)) == ("200 403 403", "200 200")
-    assert f"the sandbox refused localhost:{port}: by the user" in denied
+    assert f"host localhost:{port} refused: by the user" in denied
     assert "1.2 s" not in once and "[exit 0 · 0." in once, "the time of the answer is not the command's"
     assert codes(session) == codes(again) == "200 200 200"
     assert "403" in by_grant and "not public" in by_grant, "a name that leads to the machine itself"
@@ -135,7 +135,7 @@ def test_with_nobody_there_rules_decide(program: Program, model_server: ModelSer
     assert done.code == 0, done.err
     ran, pushed = results(model_server)
     assert codes(ran) == "200 200 403"
-    assert f"refused elsewhere.test:{port}: it was not granted, and nobody is asked" in ran
+    assert f"host elsewhere.test:{port} refused: it was not granted, and nobody is asked" in ran
     assert "approval unavailable" in pushed, "a rule for a host lets nothing else through"
 
 

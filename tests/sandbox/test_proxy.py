@@ -219,7 +219,7 @@ async def test_the_address_that_was_checked_is_the_one_that_is_dialled(
         writer.write(b"CONNECT pip.test:443 HTTP/1.1\r\n\r\n")
         assert code(await reader.read()) == 502
         writer.close()
-        assert proxy.decisions == {"pip.test:443": "it could not be connected to"}
+        assert proxy.decisions == {"pip.test:443": "not reached: it could not be connected to"}
     assert dialled == [("93.184.216.34", 443)] and to.resolved == ["pip.test"]
 
 

@@ -62,7 +62,7 @@ def test_a_command_with_a_host_waits_for_another_and_says_what_came_of_both() ->
     assert drawn(*call, waits)[0].startswith("○ waiting")
     assert drawn(*call, waits)[0].endswith("for your approval")
     assert drawn(*call, waits, goes_on)[0] == drawn(*call)[0]
-    hosts = {"pip.test:443": "", "evil.test:443": "by the user"}
+    hosts = {"pip.test:443": "", "evil.test:443": "refused: by the user"}
     outcome = Outcome(status=OutcomeStatus.SUCCEEDED, text="", exit_code=0, data={"hosts": hosts})
     [ended] = scenes.ended("c1", "exec_command")
     assert isinstance(ended, events.CallEnded)

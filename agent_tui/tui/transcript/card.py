@@ -258,8 +258,8 @@ def _after(call: Call, expanded: bool, look: Look) -> list[Line]:
     if call.outcome is not None and (why := denied(call.outcome, told)):
         rows += _noted(glyphs.sandbox, f"sandbox: {why}", "attention", look)
     if call.outcome is not None and call.is_over:
-        for said, refused in hosts_tried(call.outcome):
-            rows += _noted(glyphs.sandbox, said, "attention" if refused else "muted", look)
+        for said, failed in hosts_tried(call.outcome):
+            rows += _noted(glyphs.sandbox, said, "attention" if failed else "muted", look)
     if ", git lane" in call.sandbox and call.is_over and not call.by_person:
         rows += _noted(glyphs.sandbox, "git lane: .git was writable for this command", "muted", look)
     if call.feedback:
