@@ -170,6 +170,7 @@ async def test_an_interrupt_while_streaming_keeps_the_text(tmp_path: Path) -> No
         ended = await run.wait(TurnEnded)
         assert isinstance(ended, TurnEnded)
         assert (ended.reason, ended.exit_code) == (EndReason.INTERRUPTED, 130)
+        assert ended.sentence == "interrupted by you"
         run.send(Submit(text="again"))
         await run.wait(TurnEnded, count=2)
     assert [item.text for item in run.session.fold.log if hasattr(item, "text")][1] == "so far"
@@ -190,7 +191,8 @@ async def test_an_interrupt_answers_the_running_call_and_skips_the_rest(tmp_path
         await run.wait(CallStarted)
         run.send(Submit(text="a steer"))
         run.send(Interrupt())
-        await run.wait(TurnEnded)
+        ended = await run.wait(TurnEnded)
+        assert isinstance(ended, TurnEnded) and ended.sentence == "interrupted by you; effects may be partial"
         returned = await run.wait(InputReturned)
         assert isinstance(returned, InputReturned) and returned.text == "a steer"
         run.send(Submit(text="go on"))

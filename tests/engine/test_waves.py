@@ -74,6 +74,7 @@ async def test_approvals_of_a_wave_are_asked_together_and_what_came_before_has_r
         run.send(Decide(approval_id=asked.approval_id, decision=Decision.DENY_AND_PAUSE, digest=asked.digest))
         ended = await run.wait(TurnEnded)
     assert isinstance(ended, TurnEnded) and ended.reason is EndReason.INTERRUPTED
+    assert ended.sentence == "interrupted by you"  # what was denied had no effects
     assert [tool for tool, _ in run.toolbox.ran] == ["exec_command"]
 
 

@@ -7,7 +7,6 @@ from agent_tui.engine import commands, events
 from agent_tui.engine.types import Decision, InputKind
 from tests.tui import scenes
 from tests.tui.driving import driven
-from tools.types import OutcomeStatus
 
 ONE_FILE = (
     "--- a/slugify.py\n+++ b/slugify.py\n@@ -5,2 +5,3 @@\n def slugify(text: str) -> str:\n"
@@ -365,16 +364,6 @@ async def test_escape_closes_why_before_it_denies(tmp_path: Path) -> None:
         assert it.engine.sent == []
         await it.press("escape")
         assert [body.decision for body in it.engine.sent_of(commands.Decide)] == [Decision.DENY_AND_PAUSE]  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("status", [OutcomeStatus.INTERRUPTED, OutcomeStatus.DENIED])
-async def test_effects_are_partial_only_where_a_call_was_stopped_midway(
-    tmp_path: Path, status: OutcomeStatus
-) -> None:
-    ended = scenes.ended("c21", "exec_command", status)
-    async with driven(tmp_path, [*scenes.asks(), *ended, *scenes.end(interrupted=True)]) as it:
-        assert "interrupted by you" in it.screen
-        assert ("effects may be partial" in it.screen) is (status is OutcomeStatus.INTERRUPTED)
 
 
 @pytest.mark.parametrize("text", ["yes please", "no, another way", "ssh in", "just do it", "kill it"])
