@@ -186,7 +186,7 @@ class Standing:
         found = self._status.sandbox
         if found is None:
             found = SandboxStatus(available=True, mode=self.config.sandbox, network=self.config.network)
-        return sandbox_words(found)
+        return sandbox_words(found, self._status.approval or self.config.approval)
 
     def _window(self) -> list[str]:
         used, window = self._status.context_used, self._status.context_window

@@ -77,7 +77,8 @@ class Narrator:
         """Only a change of sandbox, approvals or undo is worth a line."""
         found: dict[str, str] = {}
         if body.sandbox is not None:
-            found["Sandbox"] = sandbox_words(body.sandbox)
+            approval = body.approval or self.status.get("Approvals", "")
+            found["Sandbox"] = sandbox_words(body.sandbox, approval)
         if body.approval is not None:
             found["Approvals"] = body.approval
         if body.undo is not None and body.undo.state != "importing":

@@ -30,12 +30,13 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def sandbox_words(sandbox: SandboxStatus) -> str:
-    """What commands may touch."""
+def sandbox_words(sandbox: SandboxStatus, approval: str) -> str:
+    """What commands may touch, while this is the approval mode."""
     if sandbox.mode is Mode.OFF:
         return "OFF, commands run as you"
     if not sandbox.available:
-        return f"not available, each command asks: {one_line(sandbox.detail)}"
+        asks = "no command runs" if approval == "never" else "each command asks"
+        return f"not available, {asks}: {one_line(sandbox.detail)}"
     name = "workspace" if sandbox.mode is Mode.WORKSPACE_WRITE else sandbox.mode.value
     more = f" and {sandbox.extra_roots} more" if sandbox.extra_roots else ""
     return f"{name}{more}, network {'on' if sandbox.network else 'off'}"

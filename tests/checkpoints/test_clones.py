@@ -225,7 +225,7 @@ def test_an_edit_while_files_go_back_is_left_alone(root: Path, open_session: Ope
     (root / "a").write_text("2")
     session.after()
 
-    def meanwhile(step: int) -> None:
+    def meanwhile(step: int, total: int) -> None:
         if step == -1:
             change_inside(root / "big", b"mine!")
 

@@ -313,7 +313,7 @@ def test_a_folder_that_becomes_a_link_while_files_go_back_keeps_nothing_of_ours(
         (root / name / "f").write_text("2")
     session.after()
 
-    def meanwhile(step: int) -> None:
+    def meanwhile(step: int, total: int) -> None:
         if step == 0:  # all are written beside their places, and the first is in its place
             (root / "b").rename(root / "moved")
             (root / "b").symlink_to(outside)

@@ -214,7 +214,8 @@ def test_without_a_sandbox_it_is_asked_once_what_to_do(tmp_path: Path) -> None:
     with Terminal(program, "-m", "demo/scripted") as terminal:
         terminal.expect("1, 2, 3> ")
         terminal.type("2\n")
-        terminal.expect("Sandbox: read-only")
+        terminal.expect("Sandbox: not available, no command runs: ")
+        terminal.expect("Approvals: never.")
 
 
 def test_the_questions_are_sheets_on_a_screen(tmp_path: Path) -> None:

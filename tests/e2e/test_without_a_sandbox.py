@@ -151,6 +151,31 @@ def test_a_person_is_asked_for_every_command_where_there_is_none(
     assert not (program.workspace / "ran").exists()
 
 
+def test_whoever_only_looks_has_no_command_run_and_no_file_changed(
+    program: Program, model_server: ModelServer
+) -> None:
+    project.make(program)
+    before = (program.workspace / "calc.py").read_bytes()
+    model_server.script(
+        [
+            {"calls": [call("exec_command", cmd="touch ran"), call("apply_patch", patch=project.PATCH)]},
+            {"calls": [call("read_file", path="calc.py")]},
+            {"text": "looked"},
+        ]
+    )
+    with screen(program, "userns", *model_flags("chat", model_server.base_url())) as it:
+        it.shows("The sandbox cannot start on this machine", "1–3 or ↑ ↓ and Enter")
+        it.type("2")
+        it.shows("NO SANDBOX, no commands", "ready")
+        it.say("go")
+        it.shows("looked", "ready")
+        it.leave()
+    assert not (program.workspace / "ran").exists()
+    assert (program.workspace / "calc.py").read_bytes() == before
+    said = [str(message["content"]) for message in model_server.requests[-1].json["messages"]]
+    assert sum("It was not run: approvals are off in this session" in text for text in said) == 2
+
+
 def screen(program: Program, lacking: str, *argv: str) -> Screen:
     """The interface in a process that lacks something."""
     return Screen(program, *argv, line=(sys.executable, "-I", str(CRIPPLED), lacking, "--"))

@@ -147,7 +147,8 @@ def _sandbox(status: Status, glyphs: Glyphs) -> Item:
     if sandbox.mode is Mode.OFF:
         return Item("sandbox", ["SANDBOX OFF"], alarm=True)
     if not sandbox.available:
-        return Item("sandbox", ["NO SANDBOX, asks"], alarm=True)
+        asks = "no commands" if status.approval == "never" else "asks"
+        return Item("sandbox", [f"NO SANDBOX, {asks}"], alarm=True)
     name = "read-only" if sandbox.mode is Mode.READ_ONLY else "workspace"
     more = f"+{sandbox.extra_roots}" if sandbox.extra_roots and name == "workspace" else ""
     network = f"net {'on' if sandbox.network else 'off'}"
