@@ -1,5 +1,7 @@
 """What a call found, and what the sandbox denied it, as every front end says it."""
 
+from collections.abc import Mapping
+
 from agent_tui.figures import count
 from agent_tui.short_path import short_path
 from tools.types import Grant, Outcome, OutcomeStatus
@@ -27,5 +29,20 @@ def denied(outcome: Outcome, told: str = "") -> str:
     if outcome.denied_grant is Grant.READ_PATH and outcome.denied_detail:
         path = short_path(outcome.denied_detail)
         return f"not visible in it: {path} (/sandbox add {path})"
-    what = "network is off" if outcome.denied_grant is Grant.NETWORK else outcome.denial
+    what = "network is off" if outcome.denied_grant in (Grant.NETWORK, Grant.HOST) else outcome.denial
     return what and "; ".join(filter(None, (what, told)))
+
+
+def hosts_tried(outcome: Outcome) -> list[tuple[str, bool]]:
+    """What a command with a grant of hosts tried to reach, a sentence each, and whether it failed; not
+    yet made safe for a screen."""
+    hosts = outcome.data.get("hosts")
+    if not isinstance(hosts, Mapping):
+        return []
+    return [
+        (
+            f"host {name} {f'{became}; the model was told' if became else 'was reachable for this command'}",
+            bool(became),
+        )
+        for name, became in hosts.items()
+    ]

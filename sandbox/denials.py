@@ -17,12 +17,13 @@ from agent_tui.frozen import frozen
 from sandbox import host
 from sandbox.evidence import Reach, existing
 from sandbox.policy import Mode, Policy
+from sandbox.targets import spelled
 
 _TAIL_CHARACTERS = 64 * 1024
 _MOST_LINES = 400
 _LONGEST_PATH = 4096
 
-Grant = Literal["read_path", "write_path", "git_lane", "network", "no_sandbox"]
+Grant = Literal["read_path", "write_path", "host", "git_lane", "network", "no_sandbox"]
 
 
 @frozen
@@ -66,6 +67,8 @@ _HOSTS = (
     ),
     re.compile(rf"{_NAME}:\d+"),
 )
+_PORT = re.compile(r":(\d{1,5})\b")
+_PORTS = {"http": 80, "ssh": 22, "git": 9418, "ftp": 21}
 _SYSTEM = (
     (
         _words("unshare failed", "no permissions to create (?:a )?new namespace"),
@@ -101,7 +104,7 @@ def _judge(line: str, reach: Reach, cwd: Path) -> Denial | None:
     if _FORBIDDEN.search(line):
         return _first(line, reach, cwd, partial(_write, certain=False)) or _system(line)
     if not reach.policy.network and _NETWORK.search(line):
-        return _network(line)
+        return _network(line, reach.policy)
     if _ABSENT.search(line):
         return _first(line, reach, cwd, _read) or _command(line, reach)
     return _system(line)
@@ -157,10 +160,21 @@ def _command(line: str, reach: Reach) -> Denial | None:
     return _read(Path(program).resolve().parent, reach) if program else None
 
 
-def _network(line: str) -> Denial:
-    named = next((found[1] for pattern in _HOSTS if (found := pattern.search(line))), "")
-    reached = f"reaching `{named}`" if named else "reaching the network"
-    return _denial("network", named, f"{reached}, as the network is off")
+def _network(line: str, policy: Policy) -> Denial:
+    """The host is the grant where it is known, but for a program that does not take the way to single hosts
+    that it had. Where the port is not, it is asked about once the program tries it."""
+    found = next((found for pattern in _HOSTS if (found := pattern.search(line))), None)
+    if found is None:
+        return _denial("network", "", "reaching the network, as the network is off")
+    what = f"reaching `{found[1]}`, as the network is off"
+    port = _PORT.match(line, found.end(1))
+    try:
+        target = spelled(f"{found[1]}:{port[1] if port else _PORTS.get(found[0].partition(':')[0], 443)}")
+    except ValueError:
+        return _denial("network", found[1], what)
+    if target.address or policy.hosts:
+        return _denial("network", found[1], what)
+    return _denial("host", str(target), what)
 
 
 def _system(line: str) -> Denial | None:

@@ -25,7 +25,7 @@ import threading
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_tui.frozen import frozen
 from sandbox import channels as wires
@@ -43,6 +43,9 @@ from sandbox.probe import ProbeResult
 from sandbox.running import Exit, Running, start_failure
 from sandbox.shared_network import Network, SharedNetwork
 from sandbox.verification import verify
+
+if TYPE_CHECKING:
+    from sandbox.proxy import Ask, Proxy
 
 __all__ = ["Exit", "Running", "Start", "spawn"]
 
@@ -93,7 +96,7 @@ def spawn(  # noqa: PLR0913 - one call says everything about one command
     """A start of `argv`; awaited, it gives the command once that runs. `size` is columns, rows; `env` is
     set for it on top of what `sandbox.environment` lets through of `environ` (default: ours); `inherit`
     hands on three descriptors as its streams; while the network is off, commands with the same
-    `shared_network` reach each other on loopback."""
+    `shared_network` reach each other on loopback, but for one that may reach single hosts."""
     request = _Request(
         argv=list(argv),
         policy=policy,
@@ -118,6 +121,7 @@ class Start(Awaitable[Running]):
         self._request = request
         self._open_streams = open_streams
         self._begun: _Begun | None = None
+        self.ask: Ask = _refuse  # decides about hosts that the policy of a command with hosts does not name
 
     def __await__(self) -> Generator[Any, None, Running]:
         return self._run().__await__()
@@ -145,7 +149,7 @@ class Start(Awaitable[Running]):
         assert self._begun is not None
         begun, self._begun = self._begun, None
         try:
-            return await _run_begun(self._request, begun)
+            return await _run_begun(self._request, begun, self.ask)
         except BaseException as error:
             try:
                 await _end(begun.pid, begun.ready)
@@ -154,6 +158,10 @@ class Start(Awaitable[Running]):
             finally:
                 begun.channels.close()
             raise
+
+
+async def _refuse(_: object) -> str:
+    return "nobody is asked about hosts here"
 
 
 @frozen
@@ -273,8 +281,9 @@ async def _begin(request: _Request, channels: Channels) -> _Begun:
 
 
 async def _network(request: _Request) -> tuple[Network | None, list[str]]:
-    """The network to enter, or None for one of its own or the host's, and what to say about it."""
-    if request.policy.network or request.shared_network is None:
+    """The network to enter, or None for one of its own or the host's, and what to say about it. Others must
+    not come to the proxy of a command."""
+    if request.policy.network or request.policy.has_proxy or request.shared_network is None:
         return None, []
     try:
         return await request.shared_network.get(), []
@@ -292,30 +301,49 @@ def _start_bwrap(request: _Request, channels: Channels, network: Network | None)
     return _start([*outer, *command, *request.argv], channels, request.clean_environment())
 
 
-async def _run_begun(request: _Request, begun: _Begun) -> Running:
+async def _run_begun(request: _Request, begun: _Begun, ask: "Ask") -> Running:
     """Let the command run once its sandbox is what was looked at."""
     channels, ready, network = begun.channels, begun.ready, begun.network
     enforcement = Enforcement(request.policy.limits)
     root_pid = await _root_process(channels)
     root = processes.open_handle(root_pid)
+    proxy: Proxy | None = None
     try:
         if network and not network.holds(root_pid):
             raise SandboxError("sandbox: the command would not be in its private network")
         if ready.checked:
             await verify(root_pid, ready.checked)
         enforcement.enforce(root_pid)
+        if request.policy.has_proxy:
+            proxy = await _open_proxy(root_pid, request.policy, ask)
         os.write(channels.release, b"1")
         running = Running(
-            pid=begun.pid, root=root, channels=channels, enforcement=enforcement, preparation=ready
+            pid=begun.pid,
+            root=root,
+            channels=channels,
+            enforcement=enforcement,
+            preparation=ready,
+            proxy=proxy,
         )
     except BaseException:
         root.close()
+        if proxy:
+            await proxy.close()
         raise
     running.notices += begun.notices
     for place in surveyed(request.policy):
         _renew_survey(place)
     _sweep_once()
     return running
+
+
+async def _open_proxy(root_pid: int, policy: Policy, ask: "Ask") -> "Proxy":
+    from sandbox.listener import listen
+    from sandbox.proxy import Proxy
+
+    proxy = Proxy(policy.hosts, ask)
+    await proxy.serve(await asyncio.to_thread(listen, root_pid))
+    return proxy
 
 
 def _bwrap_words(request: _Request, ready: Preparation, *, own_network: bool) -> list[str]:
@@ -326,9 +354,17 @@ def _bwrap_words(request: _Request, ready: Preparation, *, own_network: bool) ->
         cwd=request.cwd,
         fds=_FDS,
         new_session=not request.tty,
-        env=request.env,
+        env=_way_out(request.policy) | request.env,
         own_network=own_network,
     )
+
+
+def _way_out(policy: Policy) -> dict[str, str]:
+    if not policy.has_proxy:
+        return {}
+    from sandbox.proxy import environment
+
+    return environment(policy.hosts)
 
 
 def _setsid() -> str:

@@ -36,6 +36,9 @@ class Policy:
     readable: tuple[Path, ...] = ()  # visible read-only beyond the built-in allow list
     writable: tuple[Path, ...] = ()  # granted for one command by an approval
     network: bool = False
+    hosts: tuple[
+        str, ...
+    ] = ()  # as `targets.Target`: what is reached through a proxy while the network is off
     git_lane: bool = False  # `.git` writable but for what git executes
     config_dir: Path | None = None  # the agent's own configuration; never writable inside
     mask_env_files: bool = True  # `.env*` in the workspace read as empty
@@ -43,3 +46,8 @@ class Policy:
     protected: tuple[str, ...] = ()  # further workspace paths that stay read-only, where they exist
     pass_env: tuple[str, ...] = ()  # further variables to hand on; secrets stay out even when named
     limits: Limits = Limits()
+
+    @property
+    def has_proxy(self) -> bool:
+        """Whether single hosts can be reached, and nothing else of the network."""
+        return bool(self.hosts) and not self.network and self.mode is not Mode.OFF

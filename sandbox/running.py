@@ -5,8 +5,9 @@ import os
 import re
 import signal
 import termios
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_tui.frozen import frozen
 from sandbox import channels as wires
@@ -16,6 +17,9 @@ from sandbox.errors import SandboxError
 from sandbox.limits import GROUP_AFTER_S, WATCH_INTERVAL_S, Enforcement
 from sandbox.preparation import Preparation
 from sandbox.processes import Handle
+
+if TYPE_CHECKING:
+    from sandbox.proxy import Proxy
 
 INTERRUPT_GRACE_S = 2.0
 TERMINATE_GRACE_S = 3.0
@@ -54,6 +58,7 @@ class Running:
         channels: Channels,
         enforcement: Enforcement | None = None,
         preparation: Preparation | None = None,
+        proxy: "Proxy | None" = None,
     ) -> None:
         self.pid = pid  # ours to reap: bwrap, or the guard of an unsandboxed command
         self.root_pid = root.pid  # all that runs is below it: pid 1 of the sandbox, or the guard
@@ -68,6 +73,7 @@ class Running:
         self._sandboxed = preparation is not None
         self._enforcement = enforcement
         self._preparation = preparation
+        self._proxy = proxy
         self._loop = asyncio.get_running_loop()
         self._exit: asyncio.Future[Exit] = self._loop.create_future()
         self._ended: asyncio.Future[None] = self._loop.create_future()
@@ -120,6 +126,12 @@ class Running:
     async def ended(self) -> None:
         """Until nothing that the command started is left."""
         await asyncio.shield(self._ended)
+
+    @property
+    def hosts(self) -> Mapping[str, str]:
+        """What a command that may reach single hosts has tried: `name:port` → '' where it got through, else
+        what became of it."""
+        return self._proxy.decisions if self._proxy else {}
 
     def leftovers(self) -> list[int]:
         """Processes still running beside or after the command, by host pid."""
@@ -294,6 +306,8 @@ class Running:
     async def _finish(self) -> None:
         """Nothing is left running: give back what the sandbox took from the workspace and the kernel."""
         try:
+            if self._proxy:
+                await self._proxy.close()
             if self._enforcement:
                 self.limit_hit = await self._enforcement.finish() or self.limit_hit
             if self._preparation:

@@ -19,9 +19,9 @@ from pathlib import Path
 from agent_tui.frozen import frozen
 from sandbox.errors import SandboxError
 
-_NS_GET_USERNS = 0xB701  # ioctl_ns(2): the user namespace that owns a namespace
+NS_GET_USERNS = 0xB701  # ioctl_ns(2): the user namespace that owns a namespace
 _TIMEOUT_S = 20
-_SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/run/current-system/sw/bin"
+SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/run/current-system/sw/bin"
 # bwrap brings loopback up; the shell is the process to take the namespaces from, and ends with us
 _MAKER = ("--unshare-user", "--unshare-net", "--cap-drop", "ALL", "--new-session", "--ro-bind", "/", "/")
 _HOLD = 'echo "$$"; read -r _'
@@ -57,7 +57,7 @@ class Network:
 
 def make(bwrap: str) -> Network:
     """A fresh network that was entered once. Blocks for about 10 ms; raises `SandboxError`."""
-    nsenter = shutil.which("nsenter", path=_SYSTEM_PATH)
+    nsenter = shutil.which("nsenter", path=SYSTEM_PATH)
     if nsenter is None:
         raise SandboxError("`nsenter` is missing; install util-linux")
     network = _take(bwrap, nsenter)
@@ -86,7 +86,7 @@ def _take(bwrap: str, nsenter: str) -> Network:
             if not said.strip().isdigit():
                 raise SandboxError("`bwrap` made none")
             net_fd = os.open(f"/proc/{int(said)}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-            return Network(nsenter=nsenter, user_fd=fcntl.ioctl(net_fd, _NS_GET_USERNS), net_fd=net_fd)
+            return Network(nsenter=nsenter, user_fd=fcntl.ioctl(net_fd, NS_GET_USERNS), net_fd=net_fd)
         except OSError as error:
             raise SandboxError(f"its namespaces cannot be opened: {error.strerror}") from error
         finally:

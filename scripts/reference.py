@@ -75,7 +75,8 @@ read = "/home/me/.cache/shop/**"
 | `edit` | a file that the agent patches, relative to the workspace |
 | `read` | a path that the agent reads itself, outside the workspace or a secret |
 | `tool` | another tool, by its name |
-| `write`, `host` | a path, a host as `example.org:443`; no tool of this version asks for these by name |
+| `host` | a host as `example.org:443`, `*.example.org:443` for those below it |
+| `write` | a path; no tool of this version asks for it by name |
 
 - Words with blanks stand in single quotes. `*` is one word that is no option, `NAME=*` any value of that
   name, `...` at the end any further words. In paths `*` stays within one level, `/**` at the end does not.
@@ -94,7 +95,10 @@ read = "/home/me/.cache/shop/**"
 - Refused as too broad to be allowed: shells and interpreters with free code, `sudo` and its like, programs
   that run others (`xargs`, `env`, `find` …) with free words, `git` and its like without a subcommand, any
   host, any file. Leaving the sandbox is never a rule. `grant_detail` names the path of `read_path` and
-  `write_path`.
+  `write_path`, the host of `host`.
+- An allowed `host` opens no network by itself. A command that asks for this host alone runs with it without a
+  question, and one that was granted another host reaches it; what its line needs beside that is still asked.
+  A `deny` or `ask` rule may leave the port out.
 - A file that cannot be read, or holds a rule that is refused, stops the start and names the line: it may
   hold a `deny`.
 """

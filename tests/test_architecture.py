@@ -40,6 +40,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "checkpoints.records",
         "checkpoints.identity",  # of a process: what the engine stored of one is compared with what runs
         "sandbox.policy",
+        "sandbox.targets",  # how a host is spelled
     ),
     # What crosses between engine and front ends is data; its types come from the floors below.
     "agent_tui.tui": (

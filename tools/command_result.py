@@ -103,6 +103,7 @@ def _headline(terminal: Terminal, state: str, elapsed_s: float, terminal_id: str
 def _notes(terminal: Terminal, terminal_id: str | None) -> tuple[str, ...]:
     running, spool = terminal.running, terminal.collector.spool
     notes = [*running.notices, *([running.limit_hit] if running.limit_hit else [])]
+    notes += [f"host {name} {became}" for name, became in running.hosts.items() if became]
     if terminal.exit is not None and not terminal.gone.is_set():
         left = count(len(running.leftovers()), "process").replace("processs", "processes")
         notes.append(f"{left} of it still running in the background as {terminal_id}; its output stays open")
@@ -138,4 +139,6 @@ def _data(
         "artifact": terminal.collector.spool.ref,
         "binary": taken.binary is not None,
         "notes": list(notes),
+        **({"hosts": dict(terminal.running.hosts)} if terminal.running.hosts else {}),
+        **({"asked_s": round(terminal.held_s, 3)} if terminal.held_s else {}),
     }

@@ -37,6 +37,7 @@ from tools.types import (
 if TYPE_CHECKING:
     from sandbox.launch import Start
     from sandbox.running import Running
+    from sandbox.targets import Target
     from tools.terminal import Terminal
 
 DEFAULT_YIELD_MS = 10_000
@@ -81,10 +82,11 @@ _PARAMETERS = {
         },
         "needs": {
             "type": "string",
-            "enum": ["read_path", "write_path", "network", "git_lane", "no_sandbox"],
+            "enum": ["read_path", "write_path", "host", "network", "git_lane", "no_sandbox"],
             "description": "what it cannot do without beyond the sandbox",
         },
         "needs_path": {"type": "string", "description": "the path, for read_path and write_path"},
+        "needs_host": {"type": "string", "description": "for host: one as `pypi.org:443`"},
         "reason": {"type": "string", "description": "why that is needed, one sentence for the user"},
     },
     "required": ["cmd"],
@@ -102,6 +104,19 @@ class CommandRoom:
     budget: Budget
     interactive: bool
     environ: Mapping[str, str]
+
+
+class HostQuestions:
+    """What the proxy of a command asks; no time of the command counts meanwhile."""
+
+    def __init__(self, sink: CallSink) -> None:
+        self._sink = sink
+        self.terminal: Terminal | None = None
+
+    async def __call__(self, target: "Target") -> str:
+        assert self.terminal is not None  # set in the step of the event loop that lets the command run
+        with self.terminal.held():
+            return await self._sink.connects(str(target))
 
 
 class ExecCommand:
@@ -129,6 +144,13 @@ class ExecCommand:
             )
         if arguments.get("needs") in _NEEDS_PATH and not arguments.get("needs_path"):
             return f"`needs`: `{arguments['needs']}` also takes `needs_path`"
+        if arguments.get("needs") == Grant.HOST:
+            from sandbox.targets import spelled
+
+            try:
+                spelled(arguments.get("needs_host", ""))
+            except ValueError as error:
+                return f"`needs`: `host` takes one host in `needs_host`, as `pypi.org:443`: {error}"
         return _environment_fault(arguments.get("env", {}))
 
     async def refusal(self, arguments: Arguments, policy: Policy) -> str:
@@ -153,6 +175,10 @@ class ExecCommand:
             resolve=partial(shutil.which, path=search_path(policy, self._room.environ)),
         )
         detail = str(place_of(path, policy)) if wanted in _NEEDS_PATH else ""
+        if wanted is Grant.HOST:
+            from sandbox.targets import spelled
+
+            detail = str(spelled(arguments["needs_host"]))
         assessment = assess_command(arguments["cmd"], setting, wanted=wanted, wanted_detail=detail)
         if wanted is not Grant.NONE and arguments.get("reason"):
             assessment = replace(
@@ -206,12 +232,15 @@ class ExecCommand:
             return Outcome(status=OutcomeStatus.FAILED, text=f"Not run: {fault}")
         tty = arguments.get("tty", False)
         begun, started_at = time.monotonic(), time.time()
-        running = await (self._begun.pop(invocation.call_id, None) or self._start_of(arguments, policy, cwd))
+        start = self._begun.pop(invocation.call_id, None) or self._start_of(arguments, policy, cwd)
+        asking = start.ask = HostQuestions(sink)
+        running = await start
         budget = budget_bytes(invocation.max_output_tokens, arguments.get("max_output_tokens"))
         spool = Spool(invocation.spool, f"out/{invocation.call_id}", self._room.budget)
         collector = Collector(spool, budget_bytes=budget, size=TERMINAL_SIZE if tty else None)
         terminal = Terminal(running, collector, sink.output, tty=tty)
         terminal.on_waiting = sink.awaits_input
+        asking.terminal = terminal
         interrupted = False
         try:
             await sink.spawned(_identity(running))
@@ -232,7 +261,7 @@ class ExecCommand:
             terminal_id = entry.id
         return outcome_of(
             terminal,
-            elapsed_s=time.monotonic() - begun,
+            elapsed_s=time.monotonic() - begun - terminal.held_s,
             budget=budget,
             terminal_id=terminal_id,
             interrupted=interrupted,

@@ -3,8 +3,8 @@
 import asyncio
 import errno
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from itertools import groupby
 from operator import itemgetter
@@ -18,6 +18,7 @@ GATHER_S = 0.005  # small reads are cleaned together: a terminal gives at most 4
 DRAIN_S = 0.1  # for output after the end of the command
 SILENCE_S = 0.25  # after new output: a prompt, or a pause worth reporting
 TAIL_CHARS = 2_000
+MIN_WAIT_S = 0.05  # while no time counts the rest may be next to nothing
 LOOK_S = 0.5  # between looks whether it waits for input
 LIVE_INTERVAL_S = 0.05  # at most 20 displays a second
 WORK_S = 0.002  # on a flood at a stretch: a key press takes many turns of the event loop until it shows
@@ -66,6 +67,10 @@ class Terminal:
         self._feeding: asyncio.TimerHandle | None = None
         self._tick: asyncio.TimerHandle | None = None
         self._deadline: asyncio.TimerHandle | None = None
+        self._left_s: float | None = None  # of the time limit, while it does not count
+        self._holds = 0
+        self._held_at = 0.0
+        self._held_s = 0.0
         self._looking: asyncio.TimerHandle | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._typed = "\n"  # the end of what was written to it
@@ -91,7 +96,34 @@ class Terminal:
 
     def limit(self, timeout_s: float) -> None:
         """End it by the ladder when it still runs after `timeout_s`, counted from now."""
-        self._deadline = self._loop.call_later(timeout_s, self._time_out)
+        if self._holds:
+            self._left_s = timeout_s
+        else:
+            self._deadline = self._loop.call_later(timeout_s, self._time_out)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """The command waits for a person: no time of it counts."""
+        self._holds += 1
+        if self._holds == 1:
+            self._held_at = self._loop.time()
+            if self._deadline is not None:
+                self._left_s = self._deadline.when() - self._held_at
+                self._deadline.cancel()
+        try:
+            yield
+        finally:
+            self._holds -= 1
+            if not self._holds:
+                self._held_s += self._loop.time() - self._held_at
+                left_s, self._left_s = self._left_s, None
+                if left_s is not None and not self.gone.is_set():
+                    self.limit(left_s)
+
+    @property
+    def held_s(self) -> float:
+        """For how long it has waited so."""
+        return self._held_s + (self._loop.time() - self._held_at if self._holds else 0.0)
 
     def _time_out(self) -> None:
         if not self.gone.is_set():
@@ -102,8 +134,10 @@ class Terminal:
 
     async def settled(self, timeout_s: float) -> None:
         """Until the command is over and, for a moment, until what it started is gone too."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self.over.wait(), timeout_s)
+        end = self._loop.time() + timeout_s
+        while (left_s := end + self.held_s - self._loop.time()) > 0 and not self.over.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.over.wait(), max(left_s, MIN_WAIT_S))
         if self.ending is Ending.TIMED_OUT:
             await self.gone.wait()
         elif self.over.is_set():

@@ -68,6 +68,7 @@ class Assessment:
     read_only: bool = False  # may run in the read-only sandbox mode, so needs no checkpoint
     grant: Grant = Grant.NONE
     grant_detail: str = ""  # the path or host of the grant
+    needs_more: bool = False  # without the grant it would ask as well, or need another one
     grant_is_automatic: bool = False  # given without a question in workspace-write: the git lane
     hard_line: bool = False  # no mode passes it without a person
     files: tuple[Path, ...] = ()  # named for writing, or run as scripts; content is part of the digest
@@ -191,6 +192,10 @@ class CallSink(Protocol):
 
     def awaits_input(self, waits: bool) -> None:
         """The command waits for what is typed to it, or no longer does."""
+
+    async def connects(self, host: str) -> str:
+        """Whether a command with a grant of hosts may reach another one, as `pip.test:443`: '' or why not.
+        Waits for the answer of a person where it takes one."""
 
 
 @frozen

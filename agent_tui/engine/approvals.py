@@ -18,6 +18,7 @@ from agent_tui.engine.judgement import (
     Allow,
     Ask,
     By,
+    Judgement,
     Refuse,
     SessionGrant,
     is_bare,
@@ -36,7 +37,7 @@ from agent_tui.errors import AgentError
 from agent_tui.granted import in_words
 from checkpoints.types import FileChange
 from sandbox.policy import Mode, Policy
-from tools.types import Grant, Outcome
+from tools.types import Assessment, Grant, Outcome
 
 UNAVAILABLE_LIMIT = 3
 EXPIRY_S = 24 * 3600.0  # a question left open longer is asked afresh
@@ -64,17 +65,10 @@ class SessionGate:
 
     def judge(self, call: GatedCall, approval_id: str) -> Verdict:
         """Allow, ask or deny before a person is asked."""
-        judgement = judge(
-            call.assessment,
-            self._facts,
-            rules=self._rules,
-            grants=tuple(self._grants.values()),
-            files=files_digest(call.assessment.files),
-        )
-        match judgement:
-            case Allow():
+        match self._judged(call.assessment):
+            case Allow() as judgement:
                 return self._allowed(call, judgement.step, by=judgement.by, scope=judgement.scope)
-            case Refuse():
+            case Refuse() as judgement:
                 return Verdict(
                     kind="deny",
                     by="rule" if judgement.detail.startswith("by rule") else "policy",
@@ -82,9 +76,18 @@ class SessionGate:
                     detail=judgement.detail,
                     unavailable=judgement.unavailable,
                 )
-            case Ask():
+            case Ask() as judgement:
                 question = Question(why=judgement.why, may_repeat=judgement.may_repeat)
                 return self._ask(call, question, approval_id)
+
+    def _judged(self, assessment: Assessment) -> Judgement:
+        return judge(
+            assessment,
+            self._facts,
+            rules=self._rules,
+            grants=tuple(self._grants.values()),
+            files=files_digest(assessment.files),
+        )
 
     def settle(self, call: GatedCall, asked: ApprovalAsked, decided: ApprovalDecided) -> Verdict:
         """What a decision comes to; nothing is allowed that is not what was shown."""
@@ -140,6 +143,8 @@ class SessionGate:
             grant_is_automatic=False,
             read_only=False,
         )
+        if isinstance(self._judged(wider), Refuse):  # a rule denies that host
+            return None
         question = Question(
             why=f"it ran in the sandbox and failed: {outcome.denial}",
             may_repeat=not wider.hard_line,

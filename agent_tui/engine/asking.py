@@ -3,6 +3,8 @@
 Stored before it is shown, and the task says that it waits, so that no budget runs meanwhile.
 """
 
+import asyncio
+
 from agent_tui.engine.events import (
     ApprovalAsked,
     ApprovalDecided,
@@ -49,6 +51,25 @@ async def ask_approvals(scope: Scope, asked: list[ApprovalAsked]) -> dict[str, A
         raise
     await scope.session.commit(*_goes_on(scope))
     return decided
+
+
+async def ask_meanwhile(scope: Scope, asked: ApprovalAsked) -> ApprovalDecided:
+    """Ask what a running call waits for; it runs on when this returns. Raises StoppedError. Where whoever
+    asked is cancelled, there is nothing to decide any more."""
+    try:
+        return (await ask_approvals(scope, [asked]))[asked.approval_id]
+    except asyncio.CancelledError:
+        if asked.approval_id in scope.session.fold.approvals:
+            gone = ApprovalDecided(
+                approval_id=asked.approval_id, call_id=asked.call_id, decision=Decision.DENY, by="policy"
+            )
+            await scope.session.settle(gone)
+        await scope.session.settle(*_goes_on(scope))
+        raise
+    finally:
+        call = scope.session.fold.calls.get(asked.call_id)
+        if call is not None and call.ended is None:
+            await scope.session.settle(CallChanged(call_id=asked.call_id, state=CallState.STARTED))
 
 
 async def ask_question(scope: Scope, question: QuestionAsked) -> str | None:

@@ -149,6 +149,7 @@ class ApprovalAsked:
     policy: str = ""  # approval, sandbox mode and network it was asked under
     grants: tuple[str, ...] = ()  # what `g` steps through, smallest first: "write_path /x", "network"
     sandbox_short: str = ""  # the sandbox in few words, for a low screen
+    during: str = ""  # the command that waits for it while it runs; only with hosts
 
 
 @frozen

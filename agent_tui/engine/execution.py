@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 
 from agent_tui.engine.asking import ask_question
+from agent_tui.engine.connecting import Connecting
 from agent_tui.engine.events import (
     CallOutput,
     CallSpawned,
@@ -19,6 +20,7 @@ from agent_tui.engine.prepare import Prepared
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.stop import StoppedError
 from agent_tui.engine.types import PlanStep
+from agent_tui.engine.words import network_state
 from sandbox.policy import Mode, Policy
 from tools.types import Arguments, Invocation, Outcome, OutcomeStatus, Spawned
 
@@ -28,9 +30,10 @@ ASK_TOOL, PLAN_TOOL = "request_user_input", "update_plan"  # handled here, not b
 class Sink:
     """What a running call tells: processes durably, output for display."""
 
-    def __init__(self, scope: Scope, call_id: str) -> None:
+    def __init__(self, scope: Scope, call_id: str, connecting: Connecting) -> None:
         self._scope = scope
         self._call_id = call_id
+        self.connects = connecting.connects
 
     async def spawned(self, process: Spawned) -> None:
         """On disk when it returns, or owed to the store where it refuses."""
@@ -55,7 +58,8 @@ async def execute(scope: Scope, call: Prepared, policy: Policy, timeout_s: float
     if call.tool == PLAN_TOOL:
         return await _plan(scope, call.arguments)
     invocation = invocation_of(scope, call, policy, timeout_s)
-    task = asyncio.ensure_future(scope.ports.toolbox.run(invocation, Sink(scope, call.call_id)))
+    connecting = Connecting(scope, call)
+    task = asyncio.ensure_future(scope.ports.toolbox.run(invocation, Sink(scope, call.call_id, connecting)))
     for order in ((scope.stop.now, scope.stop.skipping), (scope.stop.force,)):
         waiters = [asyncio.ensure_future(event.wait()) for event in order]
         await asyncio.wait({task, *waiters}, return_when=asyncio.FIRST_COMPLETED)
@@ -65,6 +69,7 @@ async def execute(scope: Scope, call: Prepared, policy: Policy, timeout_s: float
             break
         task.cancel()
     await asyncio.wait({task})
+    connecting.end()
     if task.cancelled():
         return Outcome(
             status=OutcomeStatus.INTERRUPTED, text="The call was interrupted; effects may be partial"
@@ -147,4 +152,4 @@ def profile(policy: Policy) -> str:
     reach = "read-only" if policy.mode is Mode.READ_ONLY else "workspace"
     extra = "".join(f" + {path}" for path in policy.writable)
     lane = ", git lane" if policy.git_lane else ""
-    return f"{reach}{extra}, net {'on' if policy.network else 'off'}{lane}"
+    return f"{reach}{extra}, net {network_state(policy)}{lane}"

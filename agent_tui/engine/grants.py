@@ -6,24 +6,25 @@ from pathlib import Path
 from sandbox.policy import Mode, Policy
 from tools.types import Assessment, Grant
 
-# Hosts cannot be told apart until the proxy exists: a host is granted as the whole network, and
-# shown as that.
 _WIDER: dict[Grant, tuple[Grant, ...]] = {
     Grant.NONE: (),
     Grant.READ_PATH: (Grant.READ_PATH, Grant.WRITE_PATH, Grant.NO_SANDBOX),
     Grant.WRITE_PATH: (Grant.WRITE_PATH, Grant.NO_SANDBOX),
-    Grant.HOST: (Grant.NETWORK, Grant.NO_SANDBOX),
+    Grant.HOST: (Grant.HOST, Grant.NETWORK, Grant.NO_SANDBOX),
     Grant.GIT_LANE: (Grant.GIT_LANE, Grant.NETWORK, Grant.NO_SANDBOX),
     Grant.NETWORK: (Grant.NETWORK, Grant.NO_SANDBOX),
     Grant.NO_SANDBOX: (Grant.NO_SANDBOX,),
 }
 
 
+_WITH_DETAIL = (Grant.READ_PATH, Grant.WRITE_PATH, Grant.HOST)
+
+
 def step_text(grant: Grant, detail: str = "") -> str:
     """A step as events carry it: `write_path /x`, `network`; empty for no grant."""
     if grant is Grant.NONE:
         return ""
-    return f"{grant} {detail}" if grant in (Grant.READ_PATH, Grant.WRITE_PATH) and detail else str(grant)
+    return f"{grant} {detail}" if grant in _WITH_DETAIL and detail else str(grant)
 
 
 def parse_step(text: str) -> tuple[Grant, str]:
@@ -67,7 +68,7 @@ def _without_grant(policy: Policy, assessment: Assessment) -> Policy:
 
 
 def _add(policy: Policy, assessment: Assessment, grant: Grant, detail: str) -> Policy:
-    paths = (Path(detail),) if detail else ()
+    paths = (Path(detail),) if detail and grant is not Grant.HOST else ()
     if grant is Grant.READ_PATH:
         return replace(policy, readable=policy.readable + paths)
     if grant is Grant.WRITE_PATH:
@@ -75,7 +76,9 @@ def _add(policy: Policy, assessment: Assessment, grant: Grant, detail: str) -> P
         return replace(policy, writable=tuple(dict.fromkeys((*policy.writable, *paths, *named))))
     if grant is Grant.GIT_LANE:
         return replace(policy, mode=_writing(policy.mode), git_lane=True)
-    if grant in (Grant.NETWORK, Grant.HOST):
+    if grant is Grant.HOST:
+        return replace(policy, hosts=(*policy.hosts, detail)) if detail else policy
+    if grant is Grant.NETWORK:
         return replace(policy, network=True)
     return replace(policy, mode=Mode.OFF) if grant is Grant.NO_SANDBOX else policy
 

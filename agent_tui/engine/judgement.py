@@ -89,14 +89,14 @@ def judge(
     if assessment.call_class is CallClass.REJECT:
         return Refuse(text=f"not run: {assessment.reason}", detail=assessment.reason)
     here = [rule for rule in rules if rule.holds_in(str(facts.policy.workspace), cwd_of(assessment, facts))]
-    denied = _concerning(here, Action.DENY, assessment.keys)
+    denied = _concerning(here, Action.DENY, _ruled_keys(assessment))
     if denied and denied[1] is Match.YES:
         return _refused_by(denied[0])
     answer = _before_policy(assessment, facts, here, grants, files)
     if answer is None and denied:
         answer = Ask(why=f"a rule of yours may deny it: {denied[0].body}; not all of the line is known")
     if answer is None:
-        answer = _by_policy(assessment, facts)
+        answer = _by_policy(assessment, facts, here, grants)
     return _unasked(answer, assessment, facts) if isinstance(answer, Ask) else answer
 
 
@@ -119,10 +119,19 @@ def _before_policy(
     if granted:
         return granted
     allowed = _by_rules(assessment, rules)
-    asking = _concerning(rules, Action.ASK, assessment.keys)
+    asking = _concerning(rules, Action.ASK, _ruled_keys(assessment))
     if asking and not (allowed and _is_closer(assessment, rules, asking[0])):
         return _asked_by(*asking)
     return allowed
+
+
+def _ruled_keys(assessment: Assessment) -> tuple[str, ...]:
+    """What deny and ask rules are held against: the host that a command wants, too."""
+    return (*assessment.keys, *_host_key(assessment))
+
+
+def _host_key(assessment: Assessment) -> tuple[str, ...]:
+    return (f"host {assessment.grant_detail}",) if assessment.grant is Grant.HOST else ()
 
 
 def is_bare(assessment: Assessment, facts: Facts) -> bool:
@@ -211,7 +220,9 @@ def _is_closer(assessment: Assessment, rules: Sequence[Rule], asking: Rule) -> b
     )
 
 
-def _by_policy(assessment: Assessment, facts: Facts) -> Allow | Ask:
+def _by_policy(
+    assessment: Assessment, facts: Facts, rules: Sequence[Rule], grants: Sequence[SessionGrant]
+) -> Allow | Ask:
     if facts.approval is ApprovalPolicy.UNTRUSTED:
         return _untrusted(assessment)
     if facts.policy.mode is Mode.OFF and assessment.action in ("command", "input"):
@@ -220,9 +231,11 @@ def _by_policy(assessment: Assessment, facts: Facts) -> Allow | Ask:
             return Allow(by="policy")
         return Ask(why=assessment.reason)
     if assessment.grant is not Grant.NONE:
-        return _grant_by_policy(assessment, facts)
+        return _by_host(assessment, facts, rules, grants) or _grant_by_policy(assessment, facts)
     if assessment.action == "edit" and facts.policy.mode is Mode.READ_ONLY:
         return Ask(why="the workspace is read-only in this session")
+    if assessment.action == "network" and facts.policy.network:  # switched on since the command began
+        return Allow(by="policy")
     if assessment.action in ("tool", "network") and assessment.call_class is CallClass.ASK:
         return Ask(why=assessment.reason)
     return Allow(by="policy")
@@ -234,6 +247,22 @@ def _untrusted(assessment: Assessment) -> Allow | Ask:
     if assessment.action == "edit" and assessment.grant is Grant.NONE:
         return Ask(why="`untrusted`: edits ask first")
     return Ask(why=assessment.reason)
+
+
+def _by_host(
+    assessment: Assessment, facts: Facts, rules: Sequence[Rule], grants: Sequence[SessionGrant]
+) -> Allow | None:
+    """A command that only needs a host which a person has allowed runs with it, and with nothing else."""
+    if assessment.action != "command" or assessment.needs_more:
+        return None
+    for key in _host_key(assessment):
+        for grant in grants:
+            if key in grant.keys and not is_stricter(facts.version, than=grant.version):
+                return Allow(by="grant", step=smallest(assessment), scope=grant.words)
+        for rule in rules:
+            if rule.action is Action.ALLOW and covers(rule, key):
+                return Allow(by="rule", step=smallest(assessment), scope=rule.pattern)
+    return None
 
 
 def _grant_by_policy(assessment: Assessment, facts: Facts) -> Allow | Ask:

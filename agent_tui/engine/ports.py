@@ -189,6 +189,7 @@ class GatedCall:
     arguments: Arguments
     assessment: Assessment
     diff: str = ""  # what an edit would write (`Toolbox.preview`)
+    during: str = ""  # the running command that wants this; empty: it is a call of its own
 
 
 @frozen

@@ -16,7 +16,8 @@ from tools.types import Grant
 
 MOST_WHY = 300  # characters; what a model can lengthen stands whole in the reason of the assessment
 _WITH_RULES = ("command", "network", "tool")  # edits and reads are granted for a session at most
-_DENIED_BY_RULE = ("run", "line", "edit", "read", "write", "tool")  # hosts cannot be told apart
+_DENIED_BY_RULE = ("run", "line", "edit", "read", "write", "host", "tool")
+_ONE_HOST = "unchanged; only this host becomes reachable"
 
 
 @frozen
@@ -43,8 +44,8 @@ def ask_about(
         assessment=call.assessment,
         cwd=cwd_of(call.assessment, facts),
         why=question.why if len(question.why) <= MOST_WHY else f"{question.why[:MOST_WHY]}…",
-        sandbox=sandbox_words(sandbox, facts),
-        sandbox_short=sandbox_in_short(sandbox, facts),
+        sandbox=_ONE_HOST if call.during else sandbox_words(sandbox, facts),
+        sandbox_short=_ONE_HOST if call.during else sandbox_in_short(sandbox, facts),
         digest=call_digest(call, facts),
         choices=_choices(
             call, repeats, bool(rules), bool(question.first_attempt), bool(denying_rules(call, facts))
@@ -58,6 +59,7 @@ def ask_about(
         diff=call.diff,
         expires_at=expires_at,
         policy=facts.version,
+        during=call.during,
         grants=() if is_bare(call.assessment, facts) else grant_steps(call.assessment),
     )
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 from agent_tui.engine import inbox
 from agent_tui.engine.events import (
+    ApprovalDecided,
     CallEnded,
     LostResultAsked,
     NoticeRaised,
@@ -25,7 +26,7 @@ from agent_tui.engine.prepare import prepare
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.sentence import Facts, sentence
 from agent_tui.engine.session import Part, Session
-from agent_tui.engine.types import END_FACTS, EndReason, TaskStatus
+from agent_tui.engine.types import END_FACTS, Decision, EndReason, TaskStatus
 from checkpoints.types import CheckpointError, FileChange
 from context.items import NoticeItem
 from tools.types import Outcome, OutcomeStatus
@@ -42,6 +43,11 @@ def crash_parts(session: Session) -> list[Part]:
         QuestionAnswered(question_id=one.question_id, text=None)  # the run asks again where it has to
         for one in fold.questions.values()
         if isinstance(one, QuestionAsked) and not one.call_id
+    ]
+    parts += [  # the command that waited is gone
+        ApprovalDecided(approval_id=one.approval_id, call_id=one.call_id, decision=Decision.DENY, by="policy")
+        for one in fold.approvals.values()
+        if one.during
     ]
     live = [terminal for terminal in fold.terminals.values() if terminal.state == "live"]
     parts += [replace(terminal, state="lost") for terminal in live]

@@ -26,6 +26,7 @@ from agent_tui.toml_text import toml_table
 from tools.types import Grant
 
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*rule[ \t]*\]\]", re.MULTILINE)
+_HOSTS = re.compile(r"[a-z0-9.*:\[\]-]+")
 _KEYS = frozenset(("action", "workspace", "directory", "grant", "grant_detail", *KINDS))
 
 
@@ -95,9 +96,29 @@ def _checked(rule: Rule, where: str) -> Rule:
     reason = breadth(rule.pattern) if rule.action is Action.ALLOW else ""
     if rule.action is Action.ALLOW and rule.grant is Grant.NO_SANDBOX:
         reason = "leaving the sandbox is asked each time"
+    if not reason and not _names_a_host(rule):
+        reason = "a host is written as `pip.test:443`"
     if not rule.body or reason:
         raise UsageError(f"{where}: `{rule.body}` cannot be a rule: {reason or 'it names nothing'}")
     return rule
+
+
+def _names_a_host(rule: Rule) -> bool:
+    """Whether the hosts in it are spelled as they are dialled: another spelling would match nothing."""
+    if rule.kind == "host" and rule.action is not Action.ALLOW:
+        return _HOSTS.fullmatch(rule.body) is not None
+    named = [rule.body.removeprefix("*.")] if rule.kind == "host" else []
+    named += [rule.grant_detail] if rule.grant is Grant.HOST else []
+    return all(map(_is_host, named))
+
+
+def _is_host(text: str) -> bool:
+    from sandbox.targets import parse
+
+    try:
+        return str(parse(text)) == text
+    except ValueError:
+        return False
 
 
 def save_rules(path: Path, rules: Sequence[Rule]) -> None:

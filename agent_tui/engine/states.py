@@ -72,12 +72,15 @@ STEP_EDGES: Mapping[StepState | None, frozenset[StepState]] = {
 }
 
 # A resume judges a call that never started afresh, so `validated` can be reached again; STARTED
-# follows itself for attempt 2, and AWAITING_APPROVAL follows it for leaving the sandbox.
+# follows itself for attempt 2, and AWAITING_APPROVAL follows it for leaving the sandbox, or for a host
+# that the command waits for and then runs on.
 CALL_EDGES: Mapping[CallState | None, frozenset[CallState]] = {
     None: frozenset({_C.PROPOSED}),
     _C.PROPOSED: frozenset({_C.VALIDATED, _C.ENDED}),
     _C.VALIDATED: frozenset({_C.VALIDATED, _C.AWAITING_APPROVAL, _C.AUTHORISED, _C.ENDED}),
-    _C.AWAITING_APPROVAL: frozenset({_C.VALIDATED, _C.AWAITING_APPROVAL, _C.AUTHORISED, _C.ENDED}),
+    _C.AWAITING_APPROVAL: frozenset(
+        {_C.VALIDATED, _C.AWAITING_APPROVAL, _C.AUTHORISED, _C.STARTED, _C.ENDED}
+    ),
     _C.AUTHORISED: frozenset({_C.VALIDATED, _C.AWAITING_APPROVAL, _C.STARTED, _C.ENDED}),
     _C.STARTED: frozenset({_C.VALIDATED, _C.STARTED, _C.AWAITING_APPROVAL, _C.ENDED}),
     _C.ENDED: frozenset({_C.ANSWERED}),

@@ -219,7 +219,7 @@ class Wave:
         clock = self._scope.session.clock
         begun = clock.monotonic()
         outcome = await execute(self._scope, one.call, one.policy, self._timeout_s())
-        ran = Ran(call=one.call, outcome=outcome, duration_s=clock.monotonic() - begun)
+        ran = Ran(call=one.call, outcome=outcome, duration_s=clock.monotonic() - begun - _asked_s(outcome))
         if not is_writer(one.call):
             await self._end(ran)
         return ran
@@ -297,7 +297,7 @@ class Wave:
             raise ChangedError([again.call])
         begun = self._scope.session.clock.monotonic()
         outcome = await execute(self._scope, again.call, again.policy, self._timeout_s())
-        duration_s = first.duration_s + self._scope.session.clock.monotonic() - begun
+        duration_s = first.duration_s + self._scope.session.clock.monotonic() - begun - _asked_s(outcome)
         ran = Ran(call=again.call, outcome=outcome, duration_s=duration_s)
         if before.checkpoint is not None:
             ran = (await self._attribute([ran], before))[0]
@@ -337,6 +337,11 @@ class Wave:
 
     async def _settle(self, *bodies: Body) -> None:
         self._stored = await self._scope.session.settle(*bodies, cause=f"s{self._step}") and self._stored
+
+
+def _asked_s(outcome: Outcome) -> float:
+    """For how long the call waited for answers about hosts."""
+    return float(outcome.data.get("asked_s", 0.0))
 
 
 def _uncovered_of(changes: Sequence[FileChange], uncovered: Sequence[Uncovered]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ def sandbox_words(policy: Policy, facts: Facts) -> str:
         return "none for this command" if facts.policy.mode is not Mode.OFF else "none: you switched it off"
     if not facts.sandbox_available:
         return "NONE ON THIS MACHINE: runs as you, see agent-tui doctor"
-    network = "network on" if policy.network else "network off"
+    network = f"network {network_state(policy)}"
     if policy.mode is Mode.READ_ONLY:
         return f"writes nothing, {network}"
     roots = (policy.workspace, *policy.extra_roots, *policy.writable)
@@ -30,7 +30,14 @@ def sandbox_in_short(policy: Policy, facts: Facts) -> str:
         return sandbox_words(policy, facts)
     roots = len(policy.extra_roots) + len(policy.writable)
     reach = "read-only" if policy.mode is Mode.READ_ONLY else f"workspace+{roots}" if roots else "workspace"
-    return f"{reach}, net {'on' if policy.network else 'off'}"
+    return f"{reach}, net {network_state(policy)}"
+
+
+def network_state(policy: Policy) -> str:
+    """What of the network a sandbox reaches: `off`, `on`, `only pip.test:443`."""
+    if policy.has_proxy:
+        return f"only {' and '.join(policy.hosts)}"
+    return "on" if policy.network else "off"
 
 
 def session_words(assessment: Assessment, step: str) -> str:

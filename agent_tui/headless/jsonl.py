@@ -324,6 +324,7 @@ def _approval(body: ApprovalAsked) -> Json:
         "why": body.why,
         "digest": body.digest,
         "choices": [str(choice) for choice in body.choices],
+        **({"during": body.during} if body.during else {}),  # the command that waits
     }
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent_tui.call_facts import denied, found
+from agent_tui.call_facts import denied, found, hosts_tried
 from agent_tui.engine.events import (
     ApprovalDecided,
     Body,
@@ -142,6 +142,7 @@ def _ended(body: CallEnded, call: _Call) -> list[str]:
         lines.append(f"External, meanwhile: {changes_text(body.external)} Not by this call.")
     if why := denied(body.outcome):
         lines.append(f"Sandbox: {one_line(why, strict=True)}.")
+    lines += [f"Sandbox: {one_line(said, strict=True)}." for said, _ in hosts_tried(body.outcome)]
     return lines + [f"Not covered by undo: {one_line(path, strict=True)}" for path in body.uncovered]
 
 

@@ -64,8 +64,9 @@ def parts(
             shown = question.diff or question.assessment.shown
             lines = visible(shown, strict=True).splitlines() or [""]
             body = [f"  {spoken(line) if is_spoken and question.diff else line}" for line in lines]
-            facts = [f"Beware: {said}." for said in warnings(shown)] + _as_parsed(question)
-            facts.append(f"In: {one_line(short_path(question.cwd), strict=True)}")
+            facts = [f"Beware: {said}." for said in warnings(_named(question, shown))] + _as_parsed(question)
+            where = question.during or short_path(question.cwd)
+            facts.append(f"In: {one_line(where, strict=True)}")
             facts.append(f"Why: {one_line(question.why)}.")
             if question.assessment.reason.casefold() not in question.why.casefold():
                 facts.append(f"Because: {one_line(question.assessment.reason)}.")
@@ -78,6 +79,12 @@ def parts(
             return "A result was lost. This call may have run:", body, _lost_facts(question)
         case QuestionAsked():
             return f"Question, {place}:", visible(question.text).splitlines(), []
+
+
+def _named(question: ApprovalAsked, shown: str) -> str:
+    """All that a lookalike may stand in."""
+    assessment = question.assessment
+    return f"{shown}\n{assessment.grant_detail}" if assessment.grant is Grant.HOST else shown
 
 
 def _as_parsed(question: ApprovalAsked) -> list[str]:
@@ -168,11 +175,13 @@ def _approval_choices(question: ApprovalAsked, grant: str, waiting: int) -> list
             found.append(_edit(question))
             continue
         if decision is Decision.ONCE:
-            label = _once(question, grant)
+            label = _once(question, grant) + (", while this command runs" if question.during else "")
         if decision is Decision.SESSION and question.session_key:
             label += f": {one_line(question.session_key, strict=True)}"
         if decision in (Decision.RULE, Decision.DENY_RULE):
             label += ": shows the rule before it is saved"
+        if decision is Decision.DENY and question.during:
+            label += ": the connection is refused, the command goes on"
         if decision is Decision.DENY_AND_PAUSE and waiting > 1:
             label = f"Deny all {waiting} that wait, and pause"
         found.append(Choice(label=label, value=decision))

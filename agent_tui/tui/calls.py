@@ -103,9 +103,18 @@ class Calls:
         self._add(card)
 
     def changed(self, body: events.CallChanged) -> None:
-        """A state before the start."""
+        """A state before the start, or in the run."""
         if body.state in _WAITING:
             self.waits(body.call_id, body.detail or _WAITING[body.state])
+        elif body.state is CallState.STARTED:
+            self._goes_on(body.call_id)
+
+    def _goes_on(self, call_id: str) -> None:
+        """A command that waited for an answer runs on."""
+        found = self._cards.get(call_id)
+        if found is not None and not found[1].is_over:
+            found[1].state, found[1].detail = "running", ""
+            self._touch(found[0])
 
     def waits(self, call_id: str, detail: str) -> None:
         """The call waits, and for what."""

@@ -45,6 +45,10 @@ class Silent:
     def awaits_input(self, waits: bool) -> None:
         """Not shown."""
 
+    async def connects(self, host: str) -> str:  # noqa: ARG002 - the sink's shape
+        """None is granted."""
+        return "nobody is asked"
+
 
 class Bench:
     """A toolbox over a directory of its own."""

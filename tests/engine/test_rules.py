@@ -330,6 +330,14 @@ def test_two_writers_lose_nothing(tmp_path: Path) -> None:
         ('[[rule]]\naction = "allow"\nrun = "python ..."\n', "cannot be a rule: `python` runs any code"),
         ('[[rule]]\naction = "allow"\nrun = "make x"\ngrant = "no_sandbox"\n', "leaving the sandbox"),
         ('[[rule]]\naction = "deny"\nrun = ""\n', "it names nothing"),
+        ('[[rule]]\naction = "allow"\nhost = "pip.test"\n', "a host is written as"),
+        ('[[rule]]\naction = "allow"\nhost = "Pip.test:443"\n', "a host is written as"),
+        ('[[rule]]\naction = "allow"\nhost = "127.1:443"\n', "a host is written as"),
+        ('[[rule]]\naction = "allow"\nhost = "*.a*.pip.test:443"\n', "a host is written as"),
+        ('[[rule]]\naction = "allow"\nhost = "*.pip.[t]est:443"\n', "a host is written as"),
+        ('[[rule]]\naction = "deny"\nhost = "Pip.test"\n', "a host is written as"),
+        ('[[rule]]\naction = "allow"\nrun = "a"\ngrant = "host"\n', "a host is written as"),
+        ('[[rule]]\naction = "allow"\nrun = "a"\ngrant = "host"\ngrant_detail = "a"\n', "a host is written"),
     ],
 )
 def test_a_rules_file_that_cannot_be_read_stops_the_start(tmp_path: Path, text: str, message: str) -> None:
@@ -342,6 +350,8 @@ def test_a_rules_file_that_cannot_be_read_stops_the_start(tmp_path: Path, text: 
 def test_broad_denials_are_welcome(tmp_path: Path) -> None:
     path = tmp_path / "rules.toml"
     path.write_text('[[rule]]\naction = "deny"\nrun = "git"\n[[rule]]\naction = "ask"\nrun = "sudo"\n')
+    assert len(load_rules(path)) == 2
+    path.write_text('[[rule]]\naction = "deny"\nhost = "evil.test"\n[[rule]]\naction = "ask"\nhost = "*"\n')
     assert len(load_rules(path)) == 2
 
 

@@ -131,6 +131,27 @@ def test_a_command_that_leaves_the_sandbox_says_with_what_it_runs_again() -> Non
     assert decided == Decide(approval_id="a1", decision=Decision.ONCE, digest="d1")
 
 
+def test_a_host_is_asked_about_for_the_command_that_waits() -> None:
+    assessment = replace(APPROVAL.assessment, action="network", shown="xn--pypi-5ve.org  port 443  (https)")
+    choices = (Decision.ONCE, Decision.SESSION, Decision.DENY, Decision.DENY_RULE)
+    question = replace(
+        APPROVAL, assessment=assessment, during="pip download x", choices=choices, session_key="h:443",
+        sandbox="unchanged; only this host becomes reachable", grants=(),
+    )  # fmt: skip
+    _, said = asked(question)
+    assert said[:2] == ["Approval needed, 1 of 1. Network:", "  xn--pypi-5ve.org  port 443  (https)"]
+    assert said[2].startswith("Beware: xn--pypi-5ve.org reads ") and said[2].endswith("Cyrillic and Latin.")
+    assert "In: pip download x" in said
+    assert "Sandbox: unchanged; only this host becomes reachable." in said
+    assert [line for line in said if line.startswith("  ")][1:] == [
+        "  1. Allow once, while this command runs",
+        "  2. Allow for this session: h:443",
+        "  3. Deny: the connection is refused, the command goes on",
+        "  4. Deny and say what to do instead",
+        "  5. Deny for good: shows the rule before it is saved",
+    ]
+
+
 def test_a_diff_that_is_asked_about_says_what_is_added_and_removed() -> None:
     _, said = asked(replace(APPROVAL, diff="--- a/x\n+++ b/x\n-old\n+new\n same"))
     assert said[1:6] == ["  --- a/x", "  +++ b/x", "  removed: old", "  added: new", "   same"]

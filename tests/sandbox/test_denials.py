@@ -102,25 +102,33 @@ def test_a_program_outside_is_named_by_its_directory(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "host"),
+    ("said", "grant", "detail"),
     [
-        ("curl: (6) Could not resolve host: example.com", "example.com"),
+        ("curl: (6) Could not resolve host: example.com", "host", "example.com:443"),
         (
             "fatal: 'https://git.example.org/x.git/': Could not resolve host: git.example.org",
-            "git.example.org",
+            "host",
+            "git.example.org:443",
         ),
         (
-            "npm error request to https://pkg.example.net/x failed: getaddrinfo EAI_AGAIN",
-            "pkg.example.net",
+            "npm error request to http://pkg.example.net:8080/x failed: getaddrinfo EAI_AGAIN",
+            "host",
+            "pkg.example.net:8080",
         ),
-        ("dial tcp: lookup proxy.example.org: no such host", "proxy.example.org"),
-        ("socket.gaierror: [Errno -3] Temporary failure in name resolution", ""),
-        ("OSError: [Errno 101] Network is unreachable", ""),
+        ("failed to resolve http://EXAMPLE.net/x", "host", "example.net:80"),
+        ("dial tcp: lookup proxy.example.org: no such host", "host", "proxy.example.org:443"),
+        ("dial tcp 192.0.2.1:80: network is unreachable", "network", "192.0.2.1"),
+        ("socket.gaierror: [Errno -3] Temporary failure in name resolution", "network", ""),
+        ("OSError: [Errno 101] Network is unreachable", "network", ""),
     ],
 )
-def test_the_host_is_named_when_the_network_is_off(world: World, said: str, host: str) -> None:
-    assert judged(world, said) == ("network", host)
+def test_the_host_is_the_grant_when_the_network_is_off(
+    world: World, said: str, grant: str, detail: str
+) -> None:
+    assert judged(world, said) == (grant, detail)
     assert judged(world, said, network=True) is None
+    found = judged(world, said, hosts=("example.com:443",))
+    assert found is not None and found[0] == "network", "it had a way to single hosts and did not take it"
 
 
 @pytest.mark.parametrize(
@@ -152,7 +160,7 @@ async def test_what_really_happens_is_recognised(shell: Shell) -> None:
     for script, grant, detail in (
         ("echo x > ~/.profile", "write_path", "~/.profile"),
         ("git commit --allow-empty -m x", "git_lane", ".git"),
-        ("curl -sS http://example.com/", "network", "example.com"),
+        ("curl -sS http://example.com/", "host", "example.com"),
         (f"cat {shell.world.out}/secret", "read_path", "secret"),
         ("unshare -U true", "no_sandbox", "namespaces"),
     ):
@@ -163,4 +171,4 @@ async def test_what_really_happens_is_recognised(shell: Shell) -> None:
         assert found.grant == grant, said
         assert "sandbox" not in found.text, "the reader says whose denial it is"
         assert detail in found.text
-        assert Path(found.detail).is_absolute() or grant in ("network", "no_sandbox")
+        assert Path(found.detail).is_absolute() or grant in ("host", "no_sandbox")

@@ -19,6 +19,7 @@ class FakeSink:
     processes: list[Spawned] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
     waits: list[bool] = field(default_factory=list)
+    hosts: list[str] = field(default_factory=list)
 
     async def spawned(self, process: Spawned) -> None:
         self.processes.append(process)
@@ -28,6 +29,10 @@ class FakeSink:
 
     def awaits_input(self, waits: bool) -> None:
         self.waits.append(waits)
+
+    async def connects(self, host: str) -> str:
+        self.hosts.append(host)
+        return "by the user"
 
 
 class Room:

@@ -399,12 +399,6 @@ def leaves_sandbox() -> list[e.Body]:
     return [*scenes.turn(), *scenes.approval(1, "pip wheel . -w dist", asked, grants=grants, **said)]
 
 
-def network() -> list[e.Body]:
-    """A host that a command wants to reach."""
-    asked = {"action": "network", "grant": Grant.HOST, "grant_detail": "pip.test:443"}
-    return [*scenes.turn(), *scenes.approval(1, "pip.test  port 443  (https)", asked)]
-
-
 def long_command() -> list[e.Body]:
     """A command that needs the full view."""
     rows = [
@@ -716,7 +710,6 @@ SCENES: dict[str, Scene] = {
     "approval-full-view": Scene(play=long_command, keys=("arm", "v")),
     "approval-edit": Scene(play=edit, keys=("arm",)),
     "approval-edit-locked": Scene(play=long_edit, keys=("arm",)),
-    "approval-network": Scene(play=network, keys=("arm",)),
     "leaving-the-sandbox": Scene(play=leaves_sandbox, keys=("arm",)),
     "no-sandbox": Scene(play=leaves_sandbox, keys=("arm", "g", "arm", "g", "arm")),
     "deny-for-good": Scene(play=scenes.asks, keys=("arm", "b")),

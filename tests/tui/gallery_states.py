@@ -1,6 +1,7 @@
 """More pictures: rows of screens.md 3.3 that `gallery` has not, questions of the runtime, start notices."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agent_tui.engine import events as e
 from agent_tui.engine.sentence import Facts, sentence
@@ -113,6 +114,47 @@ def unwritable() -> list[e.Body]:
     ]  # fmt: skip
 
 
+def network() -> list[e.Body]:
+    """A host that a command wants to reach."""
+    return [*scenes.turn(), *wanted_host("pip.test")]
+
+
+def lookalike() -> list[e.Body]:
+    """A host whose name reads like another one."""
+    return [*scenes.turn(), *wanted_host("xn--pypi-5ve.org")]
+
+
+def wanted_host(name: str) -> list[e.Body]:
+    """A running command waits for a host."""
+    key = f"{name}:443"
+    why = "first connection to this host; the command waits for it"
+    command, shown = "pip download build==1.2.2", f"{name}  port 443  (https)"
+    reads = {"action": "network", "reason": why, "keys": (f"host {key}",)}
+    offered = (
+        Decision.ONCE,
+        Decision.SESSION,
+        Decision.RULE,
+        Decision.DENY,
+        Decision.DENY_RULE,
+        Decision.DENY_AND_PAUSE,
+    )
+    said = {
+        "why": why,
+        "sandbox": "unchanged; only this host becomes reachable",
+        "sandbox_short": "unchanged; only this host becomes reachable",
+        "session_key": key,
+        "rule": f"host {key}",
+        "wider_rules": (),
+        "rule_allows": f"`{key}` in ~/src/slugkit",
+        "deny_rule": f"host {key}",
+        "during": command,
+        "choices": offered,
+    }
+    asked = scenes.approval(1, shown, reads, **said)
+    proposed = [replace(one, shown=command) if isinstance(one, e.CallProposed) else one for one in asked]
+    return [*proposed[:-2], *scenes.running("c21"), *proposed[-2:]]
+
+
 def host() -> list[e.Body]:
     """The network for a command, as the gate asks for it."""
     grants = ("network", "no_sandbox")
@@ -159,6 +201,8 @@ SCENES: dict[str, Scene] = {
     "no-checkpoint": Scene(play=no_checkpoint, keys=("arm",)),
     "disk-full": Scene(play=unwritable, keys=("arm",)),
     "network-for-a-command": Scene(play=host, keys=("arm",)),
+    "approval-network": Scene(play=network, keys=("arm",)),
+    "approval-network-lookalike": Scene(play=lookalike, keys=("arm",)),
     "hidden-in-a-command": Scene(play=hidden, keys=("arm",)),
     "start-notices": Scene(play=notices),
     # Prompts that leave the keys to a draft.

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agent_tui.engine import events
+from agent_tui.engine.types import CallState
 from agent_tui.tui.feed import Feed
 from agent_tui.tui.state import State
 from agent_tui.tui.transcript import card
@@ -52,6 +53,23 @@ def test_a_call_that_waits_for_input_says_so_until_it_goes_on() -> None:
     [ended] = scenes.ended("c1", "exec_command")
     lives_on = [replace(ended, outcome=outcome), events.InputAwaited(call_id="c1", waits=True, terminal="t1")]
     assert "  waiting for input" in drawn(*call, *lives_on)
+
+
+def test_a_command_with_a_host_waits_for_another_and_says_what_came_of_both() -> None:
+    call = [*scenes.proposed("c1", "exec_command", "pip download x"), *scenes.running("c1")]
+    waits = events.CallChanged(call_id="c1", state=CallState.AWAITING_APPROVAL, detail="for your approval")
+    goes_on = events.CallChanged(call_id="c1", state=CallState.STARTED)
+    assert drawn(*call, waits)[0].startswith("○ waiting")
+    assert drawn(*call, waits)[0].endswith("for your approval")
+    assert drawn(*call, waits, goes_on)[0] == drawn(*call)[0]
+    hosts = {"pip.test:443": "", "evil.test:443": "refused: by the user"}
+    outcome = Outcome(status=OutcomeStatus.SUCCEEDED, text="", exit_code=0, data={"hosts": hosts})
+    [ended] = scenes.ended("c1", "exec_command")
+    assert isinstance(ended, events.CallEnded)
+    assert drawn(*call, waits, goes_on, replace(ended, outcome=outcome))[-2:] == [
+        "  ▣ host pip.test:443 was reachable for this command",
+        "  ▣ host evil.test:443 refused: by the user; the model was told",
+    ]
 
 
 def test_a_command_of_the_git_lane_says_so() -> None:

@@ -152,7 +152,9 @@ def _check_keys(it: Driven) -> None:
     assert not cut, cut
 
 
-QUOTED = re.compile(r"e\u0301+|[\u2e80-\uffef\U0001f000-\U0001faff\u200d\ufe0f]")  # what is not ours to say
+QUOTED = re.compile(
+    r"e\u0301+|[\u0400-\u04ff\u2e80-\uffef\U0001f000-\U0001faff\u200d\ufe0f]"
+)  # what is not ours to say
 
 
 def _check_shape(found: dict[str, str]) -> None:

@@ -26,6 +26,7 @@ def assess_command(
         read_only=found.read_only and wanted is Grant.NONE,
         grant=found.grant if wanted is Grant.NONE else wanted,
         grant_detail=wanted_detail,
+        needs_more=wanted is not Grant.NONE and found.grant is not Grant.NONE,
         grant_is_automatic=found.grant_is_automatic and wanted is Grant.NONE,
         hard_line=found.hard_line,
         files=found.scripts,

@@ -77,6 +77,8 @@ class ApprovalForm:
             several = words.count(len(self._files), "file")
             return f"edit {self._files[0].path if len(self._files) == 1 else several}  {self._size}"
         assessment = self.event.assessment
+        if self.event.during:
+            return f"network {self.event.session_key}"
         prefix = "" if assessment.action == "command" else f"{assessment.action} "
         return prefix + assessment.shown.split("\n")[0]
 
@@ -123,7 +125,9 @@ class ApprovalForm:
         lead: Line = (Span("    "),)
         shown = self.event.assessment.shown
         rows = wrap(untrusted(shown, "strong", strict=True), look.width, first=lead, rest=lead)
-        for said in safe_text.warnings(shown):
+        detail = self.event.assessment.grant_detail
+        named = f"{shown}\n{detail}" if self._grants[0].startswith("host ") else shown
+        for said in safe_text.warnings(named):
             spans = untrusted(own_words(said, look.glyphs), "attention")
             rows += wrap(spans, look.width, first=(Span("  ! ", "attention"),), rest=lead)
         return rows
@@ -136,7 +140,7 @@ class ApprovalForm:
         why = _RULES_LINE.sub("", event.why) if look.low and not whole else event.why
         rows = [Fact(label="why", spans=untrusted(why))]
         if not self._files:
-            place = Fact(label="in", spans=untrusted(words.home(event.cwd), strict=True))
+            place = Fact(label="in", spans=untrusted(event.during or words.home(event.cwd), strict=True))
             rows = [place, *rows, *self._reach(look)]
         return rows + (self._explanation() if self._explained or whole else [])
 
@@ -193,30 +197,34 @@ class ApprovalForm:
         """Only what the engine offered; nothing lasting goes with NO SANDBOX."""
         if self._saving is not None:
             return self._saving.choices()
-        offered = set(self.event.choices)
+        event = self.event
+        offered = set(event.choices)
         is_open = self._grants[self._grant].startswith("no_sandbox")
         again = self._leaves_sandbox
         result: list[Choice] = []
         if Decision.ONCE in offered:
-            ran = "run again" if self.event.first_attempt else "run"
+            ran = "run again" if event.first_attempt else "run"
             once = (
                 f"{ran} without a sandbox"
                 if is_open
                 else "run again with this grant"
-                if again and self.event.first_attempt
+                if again and event.first_attempt
                 else "once"
             )
-            note = "while this command runs" if self._asks_for_network and once == "once" else ""
+            is_brief = event.during or (self._asks_for_network and once == "once")
+            note = "while this command runs" if is_brief else ""
             short = once if is_open else "once"
             result.append(Choice(key="y", label=once, note=note, short=short, needs_end=True))
         if Decision.SESSION in offered and not is_open:
-            result.append(Choice(key="s", label="this session", note=self.event.session_key, needs_end=True))
+            result.append(Choice(key="s", label="this session", note=event.session_key, needs_end=True))
         if Decision.RULE in offered and not is_open:
             result.append(
                 Choice(
                     key="p",
                     label="save a rule",
-                    note="shows the rule before it is saved",
+                    note=f"{event.session_key} in this workspace"
+                    if event.during
+                    else "shows the rule before it is saved",
                     short="save a rule" if self.is_one_of_several else "rule",
                     needs_end=True,
                 )
@@ -225,7 +233,11 @@ class ApprovalForm:
             result.append(self._edit_choice())
         result.append(Choice(key="n", label="deny", note=self._deny_note(), short="deny"))
         if Decision.DENY_RULE in offered:
-            note = "shows the rule before it is saved"
+            note = (
+                "and do not ask again in this workspace"
+                if event.during
+                else "shows the rule before it is saved"
+            )
             result.append(Choice(key="b", label="deny for good", note=note, short="deny for good"))
         result.append(Choice(key="f", label="deny and say what to do instead", short="deny and say"))
         if self.is_one_of_several:  # what refuses is what most of several need
@@ -249,7 +261,7 @@ class ApprovalForm:
     def _deny_note(self) -> str:
         if self.event.first_attempt:
             return "the model gets the first result"
-        if self.event.assessment.action == "network":
+        if self.event.during:
             return "the connection is refused, the command goes on"
         return "the run goes on without it"
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from agent_tui.call_facts import denied, found
+from agent_tui.call_facts import denied, found, hosts_tried
 from agent_tui.tui import words
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript import changes as changed
@@ -257,6 +257,9 @@ def _after(call: Call, expanded: bool, look: Look) -> list[Line]:
     told = "" if call.by_person else "the model was told"
     if call.outcome is not None and (why := denied(call.outcome, told)):
         rows += _noted(glyphs.sandbox, f"sandbox: {why}", "attention", look)
+    if call.outcome is not None and call.is_over:
+        for said, failed in hosts_tried(call.outcome):
+            rows += _noted(glyphs.sandbox, said, "attention" if failed else "muted", look)
     if ", git lane" in call.sandbox and call.is_over and not call.by_person:
         rows += _noted(glyphs.sandbox, "git lane: .git was writable for this command", "muted", look)
     if call.feedback:

@@ -1,0 +1,129 @@
+"""What a command may connect to: one spelling for each host and port, and the addresses that are dialled.
+
+A name and what a resolver makes of it must never be read in two ways, so there is one form of each and
+everything else is refused, not mended: numbers that resolvers take for addresses, trailing dots, escapes.
+"""
+
+import asyncio
+import ipaddress
+import re
+import socket
+from collections.abc import Awaitable, Callable, Collection, Sequence
+
+from agent_tui.frozen import frozen
+
+HTTPS_PORT = 443
+_LABEL = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # as a last label, an address in one of its spellings
+_PORT = re.compile(r"[1-9][0-9]{0,4}")
+_LONGEST_NAME = 253
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+
+
+@frozen
+class Target:
+    """A host, by name or literal address, and a port."""
+
+    name: str  # in lower case and ASCII; an IPv6 address without brackets
+    port: int
+
+    def __str__(self) -> str:
+        """As grants and rules hold it: `pip.test:443`, `[2001:db8::1]:443`."""
+        return f"[{self.name}]:{self.port}" if ":" in self.name else f"{self.name}:{self.port}"
+
+    @property
+    def address(self) -> Address | None:
+        """The address of a literal; None for a name."""
+        return _literal(self.name)
+
+
+def parse(text: str, port: int | None = None) -> Target:
+    """The target of `NAME:PORT` as a program sends it; `port` is the one of a text without. Raises
+    ValueError with what is wrong."""
+    found = re.fullmatch(r"(\[[0-9a-f:.]+\]|[^:\[\]]*)(?::(.*))?", text.lower(), re.DOTALL)
+    if found is None or not text.isascii():
+        raise ValueError("it is no host and port")
+    name, number = found[1], found[2]
+    if number is not None and not (_PORT.fullmatch(number) and int(number) < 65536):
+        raise ValueError("its port is no number from 1 to 65535")
+    if number is None and port is None:
+        raise ValueError("it names no port")
+    return Target(name=_checked(name), port=int(number) if number is not None else port or 0)
+
+
+def spelled(text: str) -> Target:
+    """The target that a person or a model writes: other scripts become punycode, the port is 443 where
+    none is given. Raises ValueError with what is wrong."""
+    name, found, port = text.strip().rpartition(":")
+    if not found or (name.count(":") and not name.endswith("]")) or text.endswith("]"):
+        name, found, port = text.strip(), "", ""
+    try:
+        name = name if name.isascii() else name.encode("idna").decode("ascii")
+    except UnicodeError as error:
+        raise ValueError("it is no host name") from error
+    return parse(name + found + port, HTTPS_PORT)
+
+
+def _checked(name: str) -> str:
+    bare = name[1:-1] if name.startswith("[") else name
+    labels = bare.split(".")
+    address = _literal(bare)
+    if address is not None and (address.version == 6) == name.startswith("["):
+        if not may_be_listed(address):
+            raise ValueError("it is an address that nothing may connect to")
+        return bare
+    if name.startswith("[") or _NUMBER.fullmatch(labels[-1]):
+        raise ValueError("it is an address in an unusual spelling")
+    if len(bare) > _LONGEST_NAME or not all(map(_LABEL.fullmatch, labels)):
+        raise ValueError("it is no host name: letters, digits and hyphens between single dots")
+    return bare
+
+
+def _literal(name: str) -> Address | None:
+    """The address in its one canonical spelling, else None."""
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return None
+    return address if str(address) == name else None
+
+
+def may_be_listed(address: Address) -> bool:
+    """Whether an address can be granted at all: never one that is another in disguise, stands for many,
+    or answers for the machine itself (link-local, where clouds keep their credentials)."""
+    if isinstance(address, ipaddress.IPv6Address) and (
+        address.ipv4_mapped or address.sixtofour or address.teredo or address in _NAT64
+    ):
+        return False
+    is_none = address.is_unspecified or address.is_multicast or address.is_link_local
+    return not is_none and str(address) not in ("255.255.255.255", "100.100.100.200", "fd00:ec2::254")
+
+
+def may_be_dialled(address: Address, port: int, listed: Collection[str]) -> bool:
+    """Whether a name may lead there: to the public internet, and elsewhere only where the address itself
+    is listed."""
+    if not may_be_listed(address):
+        return False
+    if str(Target(name=str(address), port=port)) in listed:
+        return True
+    return address.is_global and not _is_own(address)
+
+
+def _is_own(address: Address) -> bool:
+    """Whether it is one of this machine: only those can be bound."""
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind((str(address), 0))
+    except OSError:
+        return False
+    return True
+
+
+async def resolve(name: str, port: int) -> Sequence[str]:
+    """The addresses of a name, by the resolver of this machine. Raises OSError."""
+    found = await asyncio.get_running_loop().getaddrinfo(name, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(place[0]) for *_, place in found))
