@@ -19,6 +19,7 @@ from sandbox import targets
 from sandbox.listener import PORT
 from sandbox.targets import Target
 
+_Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 Ask = Callable[[Target], Awaitable[str]]  # '' lets it be reached, anything else says why not
 
 _MOST_CONNECTIONS = 64
@@ -29,6 +30,8 @@ _MOST_ADDRESSES = 4
 _MOST_LOOKUPS = 2  # at a time: each keeps a thread that others wait for
 _MOST_TOLD = 20
 _PIECE = 64 * 1024
+_SHUT_S = 1.0
+_ESTABLISHED = b"\1"  # first byte of TCP_INFO
 _REQUEST = re.compile(rb"([A-Z]{1,20}) ([\x21-\x7e]{1,8192}) HTTP/1\.[01]")
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)")
 _URL = re.compile(r"http://([^/?#]+)([/?][^#]*)?", re.IGNORECASE)
@@ -37,6 +40,7 @@ _LENGTH = re.compile(rb"\d{1,15}")
 _DROPPED = frozenset(
     b"host connection proxy-connection keep-alive te trailer upgrade expect proxy-authorization".split()
 )
+_SOCKS_NO_METHOD = b"\5\xff"
 _SOCKS_REFUSED, _SOCKS_UNREACHABLE, _SOCKS_UNKNOWN = 2, 4, 7
 
 
@@ -78,7 +82,7 @@ class Proxy:
         self._ask = ask
         self._resolve = resolve or targets.resolve
         self._server: asyncio.Server | None = None
-        self._open: set[asyncio.Task[None]] = set()
+        self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}  # oldest first
         self._answers: dict[str, asyncio.Task[str]] = {}  # by target: asked once
         self._told: dict[str, str] = {}
         self._lookups = asyncio.Semaphore(_MOST_LOOKUPS)
@@ -102,20 +106,21 @@ class Proxy:
         await asyncio.gather(*waiting, return_exceptions=True)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._open) >= _MOST_CONNECTIONS:
-            writer.close()
+        if len(self._open) >= 2 * _MOST_CONNECTIONS:  # with those that are being ended
+            writer.transport.abort()
             return
-        task = asyncio.create_task(self._connected(reader, writer))
-        self._open.add(task)
-        task.add_done_callback(self._open.discard)
+        has_room = len(self._open) < _MOST_CONNECTIONS or self._make_room()
+        serve = self._serve if has_room else _turn_away
+        task = asyncio.create_task(_until_it_fails(serve, reader, writer))
+        self._open[task] = writer
+        task.add_done_callback(self._open.pop)
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            await self._serve(reader, writer)
-        except (OSError, EOFError):  # of either side, at any point; TimeoutError is one
-            pass
-        finally:
-            await _shut(writer)
+    def _make_room(self) -> bool:
+        """End the oldest connection whose client has closed: it may be gone, or only read on."""
+        for task, writer in self._open.items():
+            if not task.cancelling() and _has_closed(writer):
+                return task.cancel()
+        return False
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -199,6 +204,31 @@ class Proxy:
             self._told[str(target)] = why
 
 
+async def _until_it_fails(serve: _Serve, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        await serve(reader, writer)
+    except (OSError, EOFError):  # of either side, at any point; TimeoutError is one
+        pass
+    finally:
+        await _shut(writer)
+
+
+async def _turn_away(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async with asyncio.timeout(_SHUT_S):
+        first = await reader.read(_PIECE)  # what is unread when it is closed would cost it the answer
+    is_socks = first.startswith(b"\5")
+    writer.write(_SOCKS_NO_METHOD if is_socks else _http_answer(503, "too many connections at once"))
+
+
+def _has_closed(writer: asyncio.StreamWriter) -> bool:
+    """Whether the other side sends no more, also where some of what it sent is unread."""
+    connection: socket.socket = writer.get_extra_info("socket")
+    try:
+        return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1) != _ESTABLISHED
+    except OSError:  # it is closed on this side too
+        return True
+
+
 async def _http(first: bytes, reader: asyncio.StreamReader) -> _Request:
     try:
         head = first + await reader.readuntil(b"\r\n\r\n")
@@ -239,7 +269,7 @@ async def _socks(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     """SOCKS5 (RFC 1928) without authentication; CONNECT only."""
     methods = await reader.readexactly((await reader.readexactly(1))[0])
     if 0 not in methods:
-        writer.write(b"\5\xff")
+        writer.write(_SOCKS_NO_METHOD)
         raise EOFError
     writer.write(b"\5\0")
     await writer.drain()
@@ -282,15 +312,15 @@ async def _relay(
     writer: asyncio.StreamWriter,
     length: int | None,
 ) -> None:
-    """Both ways until both ends have said all; of a request with a length not a byte more."""
-    sending = asyncio.create_task(_pump(reader, away, length))
+    """Both ways until both ends have said all or one is lost; of a request with a length not a byte more."""
     try:
-        await _pump(there, writer, None)
-        if length is None:
-            await sending
-    finally:
-        sending.cancel()
-        await asyncio.gather(sending, return_exceptions=True)
+        async with asyncio.TaskGroup() as ways:
+            sending = ways.create_task(_pump(reader, away, length))
+            await _pump(there, writer, None)
+            if length is not None:
+                sending.cancel()
+    except* OSError:
+        pass
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, length: int | None) -> None:
@@ -304,10 +334,12 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, leng
         await writer.drain()
     if length is None and writer.can_write_eof():
         writer.write_eof()
+    while await reader.read(_PIECE):  # sent on to nobody; raises once the client is gone
+        pass
 
 
 async def _shut(writer: asyncio.StreamWriter) -> None:
     writer.close()
     with contextlib.suppress(OSError):
-        async with asyncio.timeout(1.0):
+        async with asyncio.timeout(_SHUT_S):
             await writer.wait_closed()

@@ -3,8 +3,9 @@
 import asyncio
 import os
 import socket
+import struct
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from sandbox import listener, targets
 from sandbox.errors import SandboxError
-from sandbox.proxy import Proxy, environment
+from sandbox.proxy import Proxy, _has_closed, environment
 from sandbox.shared_network import SharedNetwork
 from sandbox.targets import Target
 from tests.sandbox.conftest import Shell, read_until
@@ -62,12 +63,12 @@ class Way:
     async def open(self) -> AsyncIterator[Proxy]:
         listening = socket.create_server(("127.0.0.1", 0))
         self.port = listening.getsockname()[1]
-        proxy = Proxy(self.listed, self.ask, self.resolve)
-        await proxy.serve(listening)
+        self.proxy = Proxy(self.listed, self.ask, self.resolve)
+        await self.proxy.serve(listening)
         try:
-            yield proxy
+            yield self.proxy
         finally:
-            await proxy.close()
+            await self.proxy.close()
 
     async def say(self, data: bytes) -> bytes:
         """All that comes back."""
@@ -275,17 +276,75 @@ async def test_whoever_waits_for_an_answer_ends_with_the_command() -> None:
 
 
 async def test_connections_are_bounded() -> None:
-    port = 443
     to = Way(names={}, listed=("pip.test:443",))
     async with to.open() as proxy:
         held = [await asyncio.open_connection("127.0.0.1", to.port) for _ in range(64)]
         for _, writer in held:
             writer.write(b"G")
         await soon(lambda: len(proxy._open) == 64)
-        with suppress(ConnectionResetError):
-            assert await to.say(b"CONNECT pip.test:%d HTTP/1.1\r\n\r\n" % port) == b""
+        assert code(await to.say(b"CONNECT pip.test:443 HTTP/1.1\r\n\r\n")) == 503
+        assert await to.say(b"\5\1\0") == b"\5\xff"
         for _, writer in held:
             writer.close()
+
+
+@asynccontextmanager
+async def silent(seen: list[bytes]) -> AsyncIterator[int]:
+    """A server that reads nothing and says nothing until the test is over; keeps who came."""
+    over = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(b"")
+        await over.wait()
+        writer.transport.abort()
+
+    made = await asyncio.start_server(serve, "127.0.0.1", 0, limit=1024)
+    async with made:
+        yield made.sockets[0].getsockname()[1]
+        over.set()
+
+
+RESET = struct.pack("ii", 1, 0)  # SO_LINGER: closing sends RST
+
+
+@pytest.mark.parametrize("head", [b"GET http://%s/ HTTP/1.1\r\n\r\n", b"CONNECT %s HTTP/1.1\r\n\r\nx"])
+@pytest.mark.parametrize("resets", [False, True])
+async def test_clients_that_are_gone_keep_nobody_out(head: bytes, resets: bool) -> None:
+    async with silent(seen := []) as quiet, server([]) as port, way(port) as to:
+        to.proxy._listed |= {f"pip.test:{quiet}", f"127.0.0.1:{quiet}"}
+        for count in range(1, 71):
+            _, writer = await asyncio.open_connection("127.0.0.1", to.port)
+            writer.write(head % b"pip.test:%d" % quiet)
+            await soon(lambda count=count: len(seen) == count)
+            if resets:
+                writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            writer.close()
+        if resets:
+            await soon(lambda: not to.proxy._open)
+        assert (await to.say(b"GET http://pip.test:%d/ HTTP/1.1\r\n\r\n" % port)).endswith(b"hello")
+
+
+@pytest.mark.parametrize("head", [b"GET http://%s/ HTTP/1.1\r\n\r\n", b"CONNECT %s HTTP/1.1\r\n\r\nx"])
+async def test_a_client_that_only_reads_on_gets_its_answer(head: bytes) -> None:
+    may_answer = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly(1)
+        await may_answer.wait()
+        writer.write(ANSWER)
+        writer.close()
+
+    made = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = made.sockets[0].getsockname()[1]
+    async with made, way(port) as to:
+        reader, writer = await asyncio.open_connection("127.0.0.1", to.port)
+        writer.write(head % b"pip.test:%d" % port)
+        writer.write_eof()
+        await soon(lambda: any(map(_has_closed, to.proxy._open.values())))
+        may_answer.set()
+        async with asyncio.timeout(WAIT_S):
+            assert (await reader.read()).endswith(ANSWER)
+        writer.close()
 
 
 def test_local_names_stay_local_unless_they_are_listed() -> None:
