@@ -340,6 +340,10 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, leng
 
 async def _shut(writer: asyncio.StreamWriter) -> None:
     writer.close()
-    with contextlib.suppress(OSError):
+    try:
         async with asyncio.timeout(_SHUT_S):
             await writer.wait_closed()
+    except OSError:
+        pass
+    finally:
+        writer.transport.abort()  # it would wait for whoever does not read

@@ -5,10 +5,11 @@ import os
 import socket
 import struct
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -345,6 +346,32 @@ async def test_a_client_that_only_reads_on_gets_its_answer(head: bytes) -> None:
         async with asyncio.timeout(WAIT_S):
             assert (await reader.read()).endswith(ANSWER)
         writer.close()
+
+
+async def test_tunnels_that_a_server_does_not_read_leave_no_descriptor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dialled: list[asyncio.StreamWriter] = []
+    dial = asyncio.open_connection
+
+    async def connect(*args: Any, **options: Any) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        made = await dial(*args, **options)
+        dialled.append(made[1])
+        return made
+
+    monkeypatch.setattr(asyncio, "open_connection", connect)
+    before, loop = descriptors(), asyncio.get_running_loop()
+    with socket.create_server(("127.0.0.1", 0), backlog=32) as deaf, ExitStack() as clients:
+        async with way(deaf.getsockname()[1]) as to:
+            data = b"CONNECT %s HTTP/1.1\r\n\r\n" % to.listed[0].encode() + b"x" * 10_000_000
+            sending = []
+            for _ in range(20):
+                client = clients.enter_context(socket.create_connection(("127.0.0.1", to.port)))
+                client.setblocking(False)
+                sending.append(asyncio.create_task(loop.sock_sendall(client, data)))
+            await soon(lambda: sum(away.transport.get_write_buffer_size() > 0 for away in dialled) == 20)
+        await asyncio.gather(*sending, return_exceptions=True)
+        assert descriptors() <= before + 1 + 20, "the server's, and those of the clients"
 
 
 def test_local_names_stay_local_unless_they_are_listed() -> None:
