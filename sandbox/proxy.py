@@ -27,7 +27,6 @@ _MOST_HEAD = 16 * 1024
 _HEAD_S = 30.0
 _DIAL_S = 15.0
 _MOST_ADDRESSES = 4
-_MOST_LOOKUPS = 2  # at a time: each keeps a thread that others wait for
 _MOST_TOLD = 20
 _PIECE = 64 * 1024
 _SHUT_S = 1.0
@@ -85,7 +84,6 @@ class Proxy:
         self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}  # oldest first
         self._answers: dict[str, asyncio.Task[str]] = {}  # by target: asked once
         self._told: dict[str, str] = {}
-        self._lookups = asyncio.Semaphore(_MOST_LOOKUPS)
 
     @property
     def decisions(self) -> Mapping[str, str]:
@@ -152,6 +150,9 @@ class Proxy:
         try:
             async with asyncio.timeout(_DIAL_S):
                 found = await self._addresses(target)
+        except TimeoutError as error:
+            self._tell(target, "not reached: its name was not found in time")
+            raise RefusedError(f"{target} cannot be found in time", 504, _SOCKS_UNREACHABLE) from error
         except (OSError, UnicodeError) as error:
             self._tell(target, "not reached: its name was not found")
             raise RefusedError(f"{target} cannot be found", 502, _SOCKS_UNREACHABLE) from error
@@ -169,8 +170,7 @@ class Proxy:
     async def _addresses(self, target: Target) -> Sequence[str]:
         if target.address is not None:
             return [target.name]
-        async with self._lookups:
-            return await self._resolve(target.name, target.port)
+        return await self._resolve(target.name, target.port)
 
     async def _judged(self, target: Target) -> str:
         """Why a target may not be reached, or ''; a question about it is put once."""

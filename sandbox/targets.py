@@ -5,10 +5,13 @@ everything else is refused, not mended: numbers that resolvers take for addresse
 """
 
 import asyncio
+import concurrent.futures
 import ipaddress
 import re
 import socket
+import threading
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from functools import partial
 
 from agent_tui.frozen import frozen
 
@@ -17,6 +20,8 @@ _LABEL = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # as a last label, an address in one of its spellings
 _PORT = re.compile(r"[1-9][0-9]{0,4}")
 _LONGEST_NAME = 253
+_LOOKUPS = threading.BoundedSemaphore(2)
+_LOOK_AGAIN_S = 0.05
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -124,6 +129,28 @@ def _is_own(address: Address) -> bool:
 
 
 async def resolve(name: str, port: int) -> Sequence[str]:
-    """The addresses of a name, by the resolver of this machine. Raises OSError."""
-    found = await asyncio.get_running_loop().getaddrinfo(name, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(place[0]) for *_, place in found))
+    """The addresses of a name, by the resolver of this machine. It may take minutes and cannot be stopped, so
+    it keeps threads of its own, few in the whole process, and nothing waits for their end. Raises OSError."""
+    # until a thread is done, not whoever waited for it
+    while not _LOOKUPS.acquire(blocking=False):  # noqa: ASYNC110 - it may be one of another loop
+        await asyncio.sleep(_LOOK_AGAIN_S)
+    found = concurrent.futures.Future[list[str]]()
+    found.set_running_or_notify_cancel()
+    try:
+        threading.Thread(target=_look_up, args=(name, port, found), name="lookup", daemon=True).start()
+    except RuntimeError as error:
+        _LOOKUPS.release()
+        raise OSError(f"no thread to look up {name}: {error}") from error
+    return await asyncio.wrap_future(found)
+
+
+def _look_up(name: str, port: int, found: concurrent.futures.Future[list[str]]) -> None:
+    try:
+        places = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        answer: Callable[[], None] = partial(found.set_exception, error)
+    else:
+        answer = partial(found.set_result, list(dict.fromkeys(str(place[0]) for *_, place in places)))
+    finally:
+        _LOOKUPS.release()
+    answer()

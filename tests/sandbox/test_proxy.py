@@ -4,8 +4,11 @@ import asyncio
 import os
 import socket
 import struct
+import subprocess
+import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,6 +17,7 @@ from typing import Any
 import pytest
 
 from sandbox import listener, targets
+from sandbox import proxy as proxy_module
 from sandbox.errors import SandboxError
 from sandbox.proxy import Proxy, _has_closed, environment
 from sandbox.shared_network import SharedNetwork
@@ -50,13 +54,14 @@ class Way:
     refuses: str = ""
     asked: list[str] = field(default_factory=list)
     resolved: list[str] = field(default_factory=list)
+    resolve: targets.Resolve | None = None
 
     async def ask(self, target: Target) -> str:
         self.asked.append(str(target))
         await asyncio.sleep(0)
         return self.refuses
 
-    async def resolve(self, name: str, port: int) -> Sequence[str]:
+    async def look_up(self, name: str, port: int) -> Sequence[str]:
         self.resolved.append(name)
         return self.names[name]
 
@@ -64,7 +69,7 @@ class Way:
     async def open(self) -> AsyncIterator[Proxy]:
         listening = socket.create_server(("127.0.0.1", 0))
         self.port = listening.getsockname()[1]
-        self.proxy = Proxy(self.listed, self.ask, self.resolve)
+        self.proxy = Proxy(self.listed, self.ask, self.resolve or self.look_up)
         await self.proxy.serve(listening)
         try:
             yield self.proxy
@@ -372,6 +377,54 @@ async def test_tunnels_that_a_server_does_not_read_leave_no_descriptor(
             await soon(lambda: sum(away.transport.get_write_buffer_size() > 0 for away in dialled) == 20)
         await asyncio.gather(*sending, return_exceptions=True)
         assert descriptors() <= before + 1 + 20, "the server's, and those of the clients"
+
+
+async def test_slow_lookups_keep_no_thread_that_others_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    over, began = threading.Event(), list[str]()
+
+    def look_up(name: str, port: int, **_: object) -> list[tuple[object, ...]]:
+        began.append(name)
+        over.wait(WAIT_S)
+        raise socket.gaierror
+
+    names = [f"n{number}.test:443" for number in range(6)]
+    ways = [Way(names={}, listed=names, resolve=targets.resolve) for _ in range(3)]
+    async with AsyncExitStack() as stack:
+        stack.callback(over.set)
+        for to in ways:
+            await stack.enter_async_context(to.open())
+        with monkeypatch.context() as patched:
+            patched.setattr(socket, "getaddrinfo", look_up)
+            patched.setattr(proxy_module, "_DIAL_S", 0.2)
+            heads = [b"CONNECT %s HTTP/1.1\r\n\r\n" % name.encode() for name in names]
+            answers = await asyncio.gather(*(to.say(head) for to in ways for head in heads))
+        assert all(code(answer) == 504 and b"cannot be found in time" in answer for answer in answers)
+        assert set(ways[0].proxy.decisions.values()) == {"not reached: its name was not found in time"}
+        assert len(began) == 2, "in all commands together, as long as they last"
+        async with asyncio.timeout(WAIT_S):
+            await asyncio.gather(*(asyncio.to_thread(int) for _ in range(40)))
+            over.set()
+            assert "127.0.0.1" in await targets.resolve("localhost", 80)
+
+
+def test_the_agent_ends_while_a_name_is_looked_up() -> None:
+    script = """
+import asyncio, socket, threading
+from sandbox import targets
+
+socket.getaddrinfo = lambda *_, **__: threading.Event().wait()
+
+async def main():
+    try:
+        async with asyncio.timeout(0.1):
+            await targets.resolve("pip.test", 443)
+    except TimeoutError:
+        print("in time")
+
+asyncio.run(main())
+"""
+    ended = subprocess.run([sys.executable, "-c", script], timeout=WAIT_S, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "in time\n", "")
 
 
 def test_local_names_stay_local_unless_they_are_listed() -> None:
