@@ -4,6 +4,7 @@ Stored before it is shown, and the task says that it waits, so that no budget ru
 """
 
 import asyncio
+from functools import partial
 
 from agent_tui.engine.events import (
     ApprovalAsked,
@@ -19,8 +20,11 @@ from agent_tui.engine.stop import StoppedError
 from agent_tui.engine.types import CallState, Decision, TaskStatus
 
 
-async def ask_approvals(scope: Scope, asked: list[ApprovalAsked]) -> dict[str, ApprovalDecided]:
-    """Ask all of a wave together; decisions by approval id. An interrupt denies what is still open.
+async def ask_approvals(
+    scope: Scope, asked: list[ApprovalAsked], over: asyncio.Event | None = None
+) -> dict[str, ApprovalDecided]:
+    """Ask all of a wave together; decisions by approval id. An interrupt denies what is still open, and so
+    does `over`: nobody needs the answer any more. Raises StoppedError then.
 
     One that was asked by an earlier process and is still open is the same question, shown again.
     """
@@ -35,41 +39,35 @@ async def ask_approvals(scope: Scope, asked: list[ApprovalAsked]) -> dict[str, A
     decided: dict[str, ApprovalDecided] = {}
     try:
         for one in asked:
-            decided[one.approval_id] = await scope.stop.guard(scope.waits.answer(one.approval_id))
+            decided[one.approval_id] = await scope.stop.guard(scope.waits.answer(one.approval_id), over)
     except StoppedError:
+        by_person = scope.stop.now.is_set()
         for one in asked:
-            if one.approval_id in fold.approvals:
-                await scope.session.settle(
-                    ApprovalDecided(
-                        approval_id=one.approval_id,
-                        call_id=one.call_id,
-                        decision=Decision.DENY_AND_PAUSE,
-                        by="person",
-                    )
-                )
+            closed = ApprovalDecided(
+                approval_id=one.approval_id,
+                call_id=one.call_id,
+                decision=Decision.DENY_AND_PAUSE if by_person else Decision.DENY,
+                by="person" if by_person else "policy",
+            )
+            await scope.session.settle(closed, when=partial(_is_open, scope, one))
         await scope.session.settle(*_goes_on(scope))
         raise
     await scope.session.commit(*_goes_on(scope))
     return decided
 
 
-async def ask_meanwhile(scope: Scope, asked: ApprovalAsked) -> ApprovalDecided:
-    """Ask what a running call waits for; it runs on when this returns. Raises StoppedError. Where whoever
-    asked is cancelled, there is nothing to decide any more."""
+async def ask_meanwhile(scope: Scope, asked: ApprovalAsked, over: asyncio.Event) -> ApprovalDecided:
+    """Ask what a running call waits for; it runs on when this returns. Raises StoppedError, also when it is
+    over with whoever asked. Not to be cancelled: each of its records follows from the one before."""
     try:
-        return (await ask_approvals(scope, [asked]))[asked.approval_id]
-    except asyncio.CancelledError:
-        if asked.approval_id in scope.session.fold.approvals:
-            gone = ApprovalDecided(
-                approval_id=asked.approval_id, call_id=asked.call_id, decision=Decision.DENY, by="policy"
-            )
-            await scope.session.settle(gone)
-        await scope.session.settle(*_goes_on(scope))
-        raise
+        return (await ask_approvals(scope, [asked], over))[asked.approval_id]
     finally:
-        call = scope.session.fold.calls.get(asked.call_id)
-        if call is not None and call.ended is None:
+        if scope.session.fold.states.of("call", asked.call_id) is CallState.AWAITING_APPROVAL:
             await scope.session.settle(CallChanged(call_id=asked.call_id, state=CallState.STARTED))
+
+
+def _is_open(scope: Scope, asked: ApprovalAsked) -> bool:
+    return asked.approval_id in scope.session.fold.approvals
 
 
 async def ask_question(scope: Scope, question: QuestionAsked) -> str | None:

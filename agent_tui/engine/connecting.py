@@ -24,30 +24,44 @@ class Connecting:
         self._scope = scope
         self._call = call
         self._turn = asyncio.Lock()
-        self._may_ask = True
+        self._waiting: set[asyncio.Event] = set()  # of each connection: set when it is over with it
+        self._has_ended = False
 
-    def end(self) -> None:
-        """The call has its outcome: what lives on of it is judged, but nobody is asked any more."""
-        self._may_ask = False
+    async def end(self) -> None:
+        """The call has its outcome. No question of it is open when this returns: what lives on of it is
+        judged, but nobody is asked any more."""
+        self._has_ended = True
+        for over in self._waiting:
+            over.set()
+        async with self._turn:
+            pass
 
     async def connects(self, host: str) -> str:
-        """Why the command may not reach a host (`sandbox.targets`), or ''."""
-        call = self._gated(host)
+        """Why the command may not reach a host (`sandbox.targets`), or ''. May be cancelled."""
+        over = asyncio.Event()
+        self._waiting.add(over)
+        try:
+            return await asyncio.shield(asyncio.ensure_future(self._judged(self._gated(host), over)))
+        finally:
+            over.set()
+            self._waiting.discard(over)
+
+    async def _judged(self, call: GatedCall, over: asyncio.Event) -> str:
         async with self._turn:
             verdict = self._scope.ports.gate.judge(call, self._next_id())
             try:
-                return await self._settled(call, verdict)
+                return await self._settled(call, verdict, over)
             except StoppedError:
-                return "the run was stopped"
+                return self._asks_nobody(over)
             except RecordsError:  # the run ends of it at its next step
                 return "the session cannot be written"
 
-    async def _settled(self, call: GatedCall, verdict: Verdict) -> str:
+    async def _settled(self, call: GatedCall, verdict: Verdict, over: asyncio.Event) -> str:
         decided: ApprovalDecided | None = None
         while verdict.asked is not None:
-            if not self._may_ask or self._scope.stop.now.is_set():
-                return "nobody is asked about hosts once the call has its result; start it anew"
-            decided = await ask_meanwhile(self._scope, verdict.asked)
+            if why := self._asks_nobody(over):
+                return why
+            decided = await ask_meanwhile(self._scope, verdict.asked, over)
             if decided.decision is Decision.DENY_AND_PAUSE:
                 self._scope.stop.pause("you denied a connection and paused")
             verdict = self._scope.ports.gate.settle(call, verdict.asked, decided)
@@ -58,6 +72,14 @@ class Connecting:
                 "by a rule of the user" if verdict.by == "rule" else "it was not granted, and nobody is asked"
             )
         return "by the user" + (f', who says: "{decided.feedback}"' if decided.feedback else "")
+
+    def _asks_nobody(self, over: asyncio.Event) -> str:
+        """Why no person is asked, or ''."""
+        if self._scope.stop.now.is_set():
+            return "the run was stopped"
+        if self._has_ended or over.is_set():
+            return "nobody is asked about hosts once the call has its result; start it anew"
+        return ""
 
     def _gated(self, host: str) -> GatedCall:
         command = str(self._call.arguments.get("cmd", ""))

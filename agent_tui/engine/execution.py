@@ -69,7 +69,7 @@ async def execute(scope: Scope, call: Prepared, policy: Policy, timeout_s: float
             break
         task.cancel()
     await asyncio.wait({task})
-    connecting.end()
+    await connecting.end()
     if task.cancelled():
         return Outcome(
             status=OutcomeStatus.INTERRUPTED, text="The call was interrupted; effects may be partial"

@@ -128,13 +128,15 @@ class Session:
             self._warned.add(text)
             await self.settle(NoticeRaised(text=text, level="warning"))
 
-    async def settle(self, *parts: Part, cause: str = "") -> bool:
+    async def settle(self, *parts: Part, cause: str = "", when: Callable[[], bool] | None = None) -> bool:
         """Like `commit` for facts that already happened: when the store refuses they are kept in
         memory, shown, and stored first by the next commit. False when that was needed."""
         try:
-            return await self.commit(*parts, cause=cause)
+            return await self.commit(*parts, cause=cause, when=when)
         except RecordsError:
             async with self._lock:
+                if when is not None and not when():
+                    return False
                 entries = self._entries(parts, cause)
                 self._unsaved.extend(entries)
                 self._publish(entries)

@@ -47,17 +47,19 @@ class Stop:
         if self.now.is_set() or self.pausing:
             raise StoppedError(self.why)
 
-    async def guard(self, work: Coroutine[Any, Any, T]) -> T:
-        """Await `work`; on an interrupt cancel it, wait for its end and raise StoppedError"""
+    async def guard(self, work: Coroutine[Any, Any, T], over: asyncio.Event | None = None) -> T:
+        """Await `work`; on an interrupt, or when it is over with what it is for, cancel it, wait for its end
+        and raise StoppedError."""
         task = asyncio.ensure_future(work)
-        order = asyncio.ensure_future(self.now.wait())
+        orders = [asyncio.ensure_future(event.wait()) for event in (self.now, over) if event is not None]
         try:
-            await asyncio.wait({task, order}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({task, *orders}, return_when=asyncio.FIRST_COMPLETED)
             if task.done():
                 return task.result()
             task.cancel()
             await asyncio.wait({task})
             raise StoppedError(self.why)
         finally:
-            order.cancel()
+            for order in orders:
+                order.cancel()
             task.cancel()

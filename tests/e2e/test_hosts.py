@@ -177,6 +177,19 @@ def test_a_command_that_gives_up_waiting_takes_its_question_back(
     assert "[exit 28" in results(model_server)[0]
 
 
+def test_what_a_command_leaves_behind_asks_only_until_its_result(
+    program: Program, model_server: ModelServer, port: int
+) -> None:
+    line = f"({get(port, 'localhost')} > /dev/null 2>&1 &); sleep 2; echo done"
+    model_server.script([{"calls": [asks(line, port)]}, {"text": "end"}])
+    flags = model_flags("chat", model_server.base_url())
+    process = program.start("exec", "--json", "--stdin-commands", *flags, "go")
+    seen = list(allowing(process))
+    assert closed(process) == 0
+    assert [item.get("by") for item in seen if "during" in item] == [None, "policy"]
+    assert codes(results(model_server)[0]) == "done"
+
+
 def test_after_a_kill_nothing_is_left_to_be_answered(
     program: Program, model_server: ModelServer, port: int
 ) -> None:
