@@ -22,7 +22,30 @@ _PORT = re.compile(r"[1-9][0-9]{0,4}")
 _LONGEST_NAME = 253
 _LOOKUPS = threading.BoundedSemaphore(2)
 _LOOK_AGAIN_S = 0.05
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_DISGUISED = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            *("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96"),  # compatible, mapped, translated (RFC 4291, 2765)
+            *("64:ff9b::/96", "64:ff9b:1::/48"),  # NAT64 (RFC 6052, 8215)
+            *("2001::/32", "2002::/16"),  # Teredo, 6to4 (RFC 4380, 3056)
+        ),
+    )
+)
+_NOT_PUBLIC = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
+            *("192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15"),
+            *("198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"),
+            *("::/3", "4000::/2", "8000::/1"),  # with fc00::/7, fe80::/10, fec0::/10, 5f00::/16
+            *("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"),
+        ),
+    )
+)
+# where clouds answer for the machine, besides link-local: Alibaba, Azure, AWS; and broadcast
+_NOBODYS = ("100.100.100.200", "168.63.129.16", "fd00:ec2::254", "255.255.255.255")
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -99,22 +122,21 @@ def _literal(name: str) -> Address | None:
 def may_be_listed(address: Address) -> bool:
     """Whether an address can be granted at all: never one that is another in disguise, stands for many,
     or answers for the machine itself (link-local, where clouds keep their credentials)."""
-    if isinstance(address, ipaddress.IPv6Address) and (
-        address.ipv4_mapped or address.sixtofour or address.teredo or address in _NAT64
-    ):
-        return False
+    is_disguised = str(address) != "::1" and any(address in network for network in _DISGUISED)
     is_none = address.is_unspecified or address.is_multicast or address.is_link_local
-    return not is_none and str(address) not in ("255.255.255.255", "100.100.100.200", "fd00:ec2::254")
+    return not (is_disguised or is_none or str(address) in _NOBODYS)
 
 
 def may_be_dialled(address: Address, port: int, listed: Collection[str]) -> bool:
     """Whether a name may lead there: to the public internet, and elsewhere only where the address itself
-    is listed."""
+    is listed. Not public is what the IANA registries of special-purpose addresses (RFC 6890 and its updates)
+    call so, what they took back (192.88.99.0/24, RFC 7526), and of IPv6 all but global unicast, 2000::/3
+    (RFC 4291); `is_global` would answer by the version of Python."""
     if not may_be_listed(address):
         return False
     if str(Target(name=str(address), port=port)) in listed:
         return True
-    return address.is_global and not _is_own(address)
+    return not any(address in network for network in _NOT_PUBLIC) and not _is_own(address)
 
 
 def _is_own(address: Address) -> bool:

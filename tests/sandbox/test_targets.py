@@ -87,6 +87,7 @@ def test_a_host_has_one_spelling(text: str, expected: str) -> None:
         "100.100.100.200:80",
         "[fe80::1]:80",
         "[fd00:ec2::254]:80",
+        "168.63.129.16:80",
         "0.0.0.0:80",
         "[::]:80",
         "255.255.255.255:80",
@@ -138,6 +139,10 @@ def test_what_people_write_becomes_what_is_dialled(text: str, expected: str) -> 
         *("192.0.2.1", "198.18.0.1", "224.0.0.1", "240.0.0.1", "255.255.255.255"),
         *("::1", "::", "fe80::1", "fc00::1", "fd00:ec2::254", "ff02::1", "2001:db8::1"),
         *("::ffff:127.0.0.1", "::ffff:8.8.8.8", "64:ff9b::7f00:1", "2002:7f00:1::", "2001::1"),
+        *("::127.0.0.1", "::8.8.8.8", "::ffff:0:7f00:1", "64:ff9b::808:808", "64:ff9b:1::7f00:1"),
+        *("192.0.0.8", "192.0.0.9", "192.0.0.170", "192.0.0.192", "192.88.99.1", "168.63.129.16"),
+        *("0.1.2.3", "100.127.255.255", "198.19.255.255", "198.51.100.1", "203.0.113.1", "239.255.255.255"),
+        *("fec0::1", "3fff::1", "5f00::1", "100::1", "200::1", "4000::1", "2001:2::1", "2001:20::1"),
     ],
 )
 def test_names_lead_to_no_address_but_public_ones(text: str) -> None:
@@ -151,6 +156,33 @@ def test_names_lead_to_no_address_but_public_ones(text: str) -> None:
         assert not may, "what cannot be granted cannot be dialled"
     else:
         assert may
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "8.8.8.8",
+            "93.184.216.34",
+            "100.63.255.255",
+            "100.128.0.0",
+            "172.32.0.1",
+            "192.0.1.1",
+            "198.20.0.1",
+        ),
+        *("168.63.129.17", "223.255.255.255", "2001:200::1", "2606:4700::1", "2a00:1450::1", "3ffe::1"),
+    ],
+)
+def test_names_lead_to_public_addresses(text: str) -> None:
+    assert may_be_dialled(ipaddress.ip_address(text), 80, ())
+
+
+def test_whether_an_address_is_public_does_not_depend_on_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in (ipaddress.IPv4Address, ipaddress.IPv6Address):
+        monkeypatch.setattr(kind, "is_global", property(lambda _: True))
+        monkeypatch.setattr(kind, "is_private", property(lambda _: False))
+    for text in ("10.0.0.1", "192.0.0.8", "fc00::1", "3fff::1"):
+        assert not may_be_dialled(ipaddress.ip_address(text), 80, ())
 
 
 def test_a_public_address_of_this_machine_is_not_public(monkeypatch: pytest.MonkeyPatch) -> None:
