@@ -14,6 +14,7 @@ from checkpoints.records import RecordsError
 from tools.types import READS_NOTHING, Assessment, CallClass
 
 WHY = "first connection to this host; the command waits for it"
+_MOST_ASKED = 16
 _SERVICES = {22: "ssh", 80: "http", 443: "https"}
 
 
@@ -26,6 +27,7 @@ class Connecting:
         self._turn = asyncio.Lock()
         self._waiting: set[asyncio.Event] = set()  # of each connection: set when it is over with it
         self._has_ended = False
+        self._asked = 0
 
     async def end(self) -> None:
         """The call has its outcome. No question of it is open when this returns: what lives on of it is
@@ -61,6 +63,10 @@ class Connecting:
         while verdict.asked is not None:
             if why := self._asks_nobody(over):
                 return why
+            if decided is None:  # else it is the same question, asked again
+                if self._asked == _MOST_ASKED:
+                    return f"this command has asked about {_MOST_ASKED} hosts already"
+                self._asked += 1
             decided = await ask_meanwhile(self._scope, verdict.asked, over)
             if decided.decision is Decision.DENY_AND_PAUSE:
                 self._scope.stop.pause("you denied a connection and paused")
@@ -75,11 +81,12 @@ class Connecting:
 
     def _asks_nobody(self, over: asyncio.Event) -> str:
         """Why no person is asked, or ''."""
-        if self._scope.stop.now.is_set():
-            return "the run was stopped"
+        stop = self._scope.stop
+        if stop.now.is_set() or stop.skipping.is_set():
+            return "the call was stopped"
         if self._has_ended or over.is_set():
             return "nobody is asked about hosts once the call has its result; start it anew"
-        return ""
+        return "the run is paused, so nobody is asked" if stop.pausing else ""
 
     def _gated(self, host: str) -> GatedCall:
         command = str(self._call.arguments.get("cmd", ""))

@@ -15,6 +15,7 @@ from tests.engine.fakes import Engine, calls, engine, text
 from tests.engine.test_random import check
 from tools.types import CallSink, Invocation, Outcome, OutcomeStatus
 
+DONE = Outcome(status=OutcomeStatus.SUCCEEDED, text="done", exit_code=0)
 SEEDS = 60
 
 
@@ -75,6 +76,44 @@ async def test_the_end_of_a_call_closes_the_question_of_what_it_left_behind(
         answer(run, asked, Decision.ONCE)
         refused = await run.wait(Refused)
         assert isinstance(refused, Refused) and "answered already" in refused.reason
+
+
+async def test_deny_and_pause_ends_the_questions_of_that_command(tmp_path: Path, left: Leftovers) -> None:
+    async def connects(invocation: Invocation, sink: CallSink) -> Outcome:
+        for host in "abc":
+            left.start(sink.connects(f"{host}.test:443"))
+        await asyncio.wait(left.tasks)
+        return DONE
+
+    async with engine(tmp_path, calls(("ask_exec", {}))) as run:
+        run.toolbox.behaviour["ask_exec"] = connects
+        answer(run, await allowed_to_start(run), Decision.DENY_AND_PAUSE)
+        end = await run.wait(TurnEnded)
+        assert isinstance(end, TurnEnded) and end.reason is EndReason.INTERRUPTED
+        assert len(run.bodies(ApprovalAsked)) == 2
+        first, *others = [task.result() for task in left.tasks]
+        assert first == "by the user" and set(others) == {"the run is paused, so nobody is asked"}
+
+
+async def test_a_command_asks_about_few_hosts(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    async def connects(invocation: Invocation, sink: CallSink) -> Outcome:
+        told.extend([await sink.connects(f"h{number}.test:443") for number in range(20)])
+        return DONE
+
+    async with engine(tmp_path, calls(("ask_exec", {})), text("end")) as run:
+        run.toolbox.behaviour["ask_exec"] = connects
+        asked = await allowed_to_start(run)
+        for number in range(3, 19):
+            answer(run, asked, Decision.DENY)
+            if number < 18:
+                found = await run.wait(ApprovalAsked, count=number)
+                assert isinstance(found, ApprovalAsked)
+                asked = found
+        await run.wait(TurnEnded)
+        assert len(run.bodies(ApprovalAsked)) == 17
+        assert told == ["by the user"] * 16 + ["this command has asked about 16 hosts already"] * 4
 
 
 async def ticks(rng: random.Random) -> None:
