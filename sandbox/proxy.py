@@ -126,7 +126,7 @@ class Proxy:
                 first = await reader.readexactly(1)
                 is_socks = first == b"\5"
                 request = await (_socks(reader, writer) if is_socks else _http(first, reader))
-            connected = await self._dial(request.target)
+            connected = await self._dial(request.target, writer)
         except RefusedError as refused:
             answer = _socks_answer(refused.code) if is_socks else _http_answer(refused.status, str(refused))
             writer.write(answer)
@@ -143,8 +143,10 @@ class Proxy:
         finally:
             await _shut(away)
 
-    async def _dial(self, target: Target) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        why = await self._judged(target)
+    async def _dial(
+        self, target: Target, client: asyncio.StreamWriter
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        why = await self._judged(target, client)
         if why:
             raise RefusedError(f"{target} is refused: {why}")
         try:
@@ -172,9 +174,9 @@ class Proxy:
             return [target.name]
         return await self._resolve(target.name, target.port)
 
-    async def _judged(self, target: Target) -> str:
+    async def _judged(self, target: Target, client: asyncio.StreamWriter) -> str:
         """Why a target may not be reached, or ''; a question about it is put once."""
-        name = str(target)
+        name, waited = str(target), False
         if name in self._listed:
             why = ""
         elif target.address is not None:
@@ -185,8 +187,11 @@ class Proxy:
                 if len(self._answers) >= _MOST_CONNECTIONS:
                     return "this command has tried too many hosts"
                 asked = self._answers[name] = asyncio.create_task(self._asked(target))
+            waited = not asked.done()
             why = await asyncio.shield(asked)
         self._tell(target, why and f"refused: {why}")
+        if waited and not why and _has_closed(client):
+            raise RefusedError(f"{target} is not connected to: its client closed before the answer", 408)
         return why
 
     async def _asked(self, target: Target) -> str:

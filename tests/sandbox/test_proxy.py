@@ -27,6 +27,8 @@ from tests.waiting import WAIT_S
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"
 
+RESET = struct.pack("ii", 1, 0)  # SO_LINGER: closing sends RST
+
 
 @asynccontextmanager
 async def server(seen: list[bytes], *, closes: bool = True) -> AsyncIterator[int]:
@@ -260,6 +262,36 @@ async def test_words_of_a_person_make_no_head() -> None:
     assert answer.count(b"\r\n\r\n") == 1 and b"\r\nX: y" not in answer
 
 
+@pytest.mark.parametrize("resets", [False, True])
+async def test_nothing_is_sent_for_a_client_that_left_before_the_answer(resets: bool) -> None:
+    to, answered = Way(names={}), asyncio.Event()
+
+    async def ask(target: Target) -> str:
+        to.asked.append(str(target))
+        await answered.wait()
+        return ""
+
+    to.ask = ask  # type: ignore[method-assign]
+    async with server(seen := []) as port, to.open() as proxy:
+        to.names["pip.test"] = ["127.0.0.1"]
+        proxy._listed |= {f"127.0.0.1:{port}"}
+        data = b"POST http://pip.test:%d/ HTTP/1.1\r\nContent-Length: 2\r\n\r\nxy" % port
+        _, gone = await asyncio.open_connection("127.0.0.1", to.port)
+        gone.write(data)
+        await soon(lambda: to.asked)
+        if resets:
+            gone.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        gone.close()
+        await soon(lambda: any(map(_has_closed, proxy._open.values())))
+        stayed = asyncio.create_task(to.say(data))
+        await soon(lambda: len(proxy._open) == 2)
+        answered.set()
+        assert (await stayed).endswith(b"hello")
+        await soon(lambda: not proxy._open)
+    assert len(seen) == 1 and to.asked == [f"pip.test:{port}"]
+    assert proxy.decisions == {f"pip.test:{port}": ""}
+
+
 async def test_whoever_waits_for_an_answer_ends_with_the_command() -> None:
     to, ended = Way(names={}), asyncio.Event()
 
@@ -308,9 +340,6 @@ async def silent(seen: list[bytes]) -> AsyncIterator[int]:
     async with made:
         yield made.sockets[0].getsockname()[1]
         over.set()
-
-
-RESET = struct.pack("ii", 1, 0)  # SO_LINGER: closing sends RST
 
 
 @pytest.mark.parametrize("head", [b"GET http://%s/ HTTP/1.1\r\n\r\n", b"CONNECT %s HTTP/1.1\r\n\r\nx"])
