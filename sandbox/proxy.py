@@ -31,7 +31,7 @@ _MOST_TOLD = 20
 _PIECE = 64 * 1024
 _SHUT_S = 1.0
 _ESTABLISHED = b"\1"  # first byte of TCP_INFO
-_REQUEST = re.compile(rb"([A-Z]{1,20}) ([\x21-\x7e]{1,8192}) HTTP/1\.[01]")
+_REQUEST = re.compile(rb"([A-Z]{1,20}) ([\x21-\x7e]{1,8192}) (HTTP/1\.[01])")
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)")
 _URL = re.compile(r"http://([^/?#]+)([/?][^#]*)?", re.IGNORECASE)
 _LENGTH = re.compile(rb"\d{1,15}")
@@ -253,7 +253,7 @@ async def _http(first: bytes, reader: asyncio.StreamReader) -> _Request:
         raise RefusedError("only CONNECT and http:// are known", 400)
     target = _target(url[1], 80)
     path = url[2] or "/"
-    start = b"%s %s HTTP/1.1" % (method, (path if path.startswith("/") else f"/{path}").encode("ascii"))
+    start = b"%s %s %s" % (method, (path if path.startswith("/") else f"/{path}").encode("ascii"), found[3])
     shown = str(target).removesuffix(":80").encode("ascii")
     kept = [b"%s: %s" % each for each in fields if each[0].lower() not in _DROPPED]
     words = [start, b"Host: " + shown, *kept, b"Connection: close", b"", b""]

@@ -168,6 +168,12 @@ async def test_what_can_be_read_in_two_ways_goes_nowhere(head: bytes) -> None:
     assert not seen and not to.asked and not to.resolved
 
 
+async def test_an_old_client_is_not_announced_as_a_newer_one() -> None:
+    async with server(seen := []) as port, way(port) as to:
+        await to.say(b"GET http://pip.test:%d/ HTTP/1.0\r\n\r\n" % port)
+    assert seen[0].startswith(b"GET / HTTP/1.0\r\nHost: ")
+
+
 async def test_no_second_request_rides_on_the_first() -> None:
     async with server(seen := [], closes=False) as port, way(port) as to:
         rest = b"xyGET http://evil.test/ HTTP/1.1\r\nHost: evil.test\r\n\r\n"
