@@ -75,7 +75,7 @@ read = "/home/me/.cache/shop/**"
 | `edit` | a file that the agent patches, relative to the workspace |
 | `read` | a path that the agent reads itself, outside the workspace or a secret |
 | `tool` | another tool, by its name |
-| `host` | a host as `example.org:443`, `*.example.org:443` for those below it |
+| `host` | a host as `example.org:443` or `[2001:db8::1]:443` |
 | `write` | a path; no tool of this version asks for it by name |
 
 - Words with blanks stand in single quotes. `*` is one word that is no option, `NAME=*` any value of that
@@ -98,7 +98,9 @@ read = "/home/me/.cache/shop/**"
   `write_path`, the host of `host`.
 - An allowed `host` opens no network by itself. A command that asks for this host alone runs with it without a
   question, and one that was granted another host reaches it; what its line needs beside that is still asked.
-  A `deny` or `ask` rule may leave the port out.
+  A host to allow is named whole. In a `deny` or `ask` rule `*` stands for any characters, and the port may be
+  left out: `*.example.org`. One that no host can match as it is dialled (capitals, `example.org.`, `127.1`) is
+  refused.
 - A file that cannot be read, or holds a rule that is refused, stops the start and names the line: it may
   hold a `deny`.
 """

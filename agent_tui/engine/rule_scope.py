@@ -44,9 +44,7 @@ def breadth(pattern: str) -> str:
     if kind in ("edit", "read", "write"):
         return _path_breadth(body)
     if kind == "host":
-        labels = body.rpartition(":")[0] or body
-        wide = "*" in labels and (not labels.startswith("*.") or labels.count(".") < 2)
-        return f"`{body}` stands for more hosts than one can name" if wide else ""
+        return "a host to allow is named whole, without `*`" if "*" in body else ""
     return ""
 
 

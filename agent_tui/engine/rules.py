@@ -93,7 +93,7 @@ def covers(rule: Rule, key: str) -> bool:
         return False
     if kind == "run":
         return _covers_words(words_of(rule.body), words_of(body))
-    if kind in ("edit", "read", "write", "host") and not rule.is_exact:
+    if kind in ("edit", "read", "write") and not rule.is_exact:
         return _glob(rule.body, body)
     return body == rule.body
 
@@ -135,7 +135,8 @@ def concerns(rule: Rule, key: str) -> Match:
     if kind != rule.kind:
         return Match.NO
     if kind == "host":
-        same = _glob(rule.body, body) or _glob(rule.body, body.rpartition(":")[0])
+        pattern = rule.body.replace("[", "[[]")  # of an IPv6 address; only `*` stands for others
+        same = any(fnmatchcase(text, pattern) for text in (body, body.rpartition(":")[0]))
     else:
         same = _glob(rule.body, body) or body == rule.body or body.startswith(rule.body.rstrip("/") + "/")
     return Match.YES if same else Match.NO

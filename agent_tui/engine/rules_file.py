@@ -26,7 +26,7 @@ from agent_tui.toml_text import toml_table
 from tools.types import Grant
 
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*rule[ \t]*\]\]", re.MULTILINE)
-_HOSTS = re.compile(r"[a-z0-9.*:\[\]-]+")
+_FOR_STAR = ("a", "1", ":1", "1::1")  # a name, a number, and what completes an IPv6 address
 _KEYS = frozenset(("action", "workspace", "directory", "grant", "grant_detail", *KINDS))
 
 
@@ -97,7 +97,7 @@ def _checked(rule: Rule, where: str) -> Rule:
     if rule.action is Action.ALLOW and rule.grant is Grant.NO_SANDBOX:
         reason = "leaving the sandbox is asked each time"
     if not reason and not _names_a_host(rule):
-        reason = "a host is written as `pip.test:443`"
+        reason = "a host is written as `pip.test:443` or `[2001:db8::1]:443`"
     if not rule.body or reason:
         raise UsageError(f"{where}: `{rule.body}` cannot be a rule: {reason or 'it names nothing'}")
     return rule
@@ -105,10 +105,12 @@ def _checked(rule: Rule, where: str) -> Rule:
 
 def _names_a_host(rule: Rule) -> bool:
     """Whether the hosts in it are spelled as they are dialled: another spelling would match nothing."""
-    if rule.kind == "host" and rule.action is not Action.ALLOW:
-        return _HOSTS.fullmatch(rule.body) is not None
-    named = [rule.body.removeprefix("*.")] if rule.kind == "host" else []
-    named += [rule.grant_detail] if rule.grant is Grant.HOST else []
+    named = [rule.grant_detail] if rule.grant is Grant.HOST else []
+    if rule.kind == "host" and rule.action is Action.ALLOW:
+        named.append(rule.body)
+    elif rule.kind == "host":  # the port may be left out
+        found = [rule.body.replace("*", text) for text in _FOR_STAR]
+        return any(_is_host(text) or _is_host(f"{text}:1") for text in found)
     return all(map(_is_host, named))
 
 
