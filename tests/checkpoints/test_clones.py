@@ -226,7 +226,7 @@ def test_an_edit_while_files_go_back_is_left_alone(root: Path, open_session: Ope
     session.after()
 
     def meanwhile(step: int, total: int) -> None:
-        if step == -1:
+        if step == 0:
             change_inside(root / "big", b"mine!")
 
     from checkpoints.rollback import Request

@@ -314,7 +314,7 @@ def test_a_folder_that_becomes_a_link_while_files_go_back_keeps_nothing_of_ours(
     session.after()
 
     def meanwhile(step: int, total: int) -> None:
-        if step == 0:  # all are written beside their places, and the first is in its place
+        if step == 1:  # all are written beside their places, and the first is in its place
             (root / "b").rename(root / "moved")
             (root / "b").symlink_to(outside)
 

@@ -270,7 +270,12 @@ def test_a_denial_says_what_the_model_was_told() -> None:
     ],
 )
 def test_what_commands_may_touch_is_said(sandbox: SandboxStatus, words: str) -> None:
-    assert sandbox_words(sandbox) == words
+    assert sandbox_words(sandbox, "on-request") == words
+
+
+def test_without_a_sandbox_and_anybody_to_ask_no_command_runs() -> None:
+    none = SandboxStatus(available=False, mode=Mode.READ_ONLY, network=False, detail="no bwrap")
+    assert sandbox_words(none, "never") == "not available, no command runs: no bwrap"
 
 
 def test_what_still_goes_on_is_said_at_ten_and_thirty_seconds_and_then_each_minute(
