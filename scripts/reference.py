@@ -99,8 +99,8 @@ read = "/home/me/.cache/shop/**"
 - An allowed `host` opens no network by itself. A command that asks for this host alone runs with it without a
   question, and one that was granted another host reaches it; what its line needs beside that is still asked.
   A host to allow is named whole. In a `deny` or `ask` rule `*` stands for any characters, and the port may be
-  left out: `*.example.org`. One that no host can match as it is dialled (capitals, `example.org.`, `127.1`) is
-  refused.
+  left out: `*.example.org`. One that no host can match as it is dialled (capitals, `example.org.`, `127.1`)
+  is refused.
 - A file that cannot be read, or holds a rule that is refused, stops the start and names the line: it may
   hold a `deny`.
 """
