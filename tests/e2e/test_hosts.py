@@ -1,6 +1,7 @@
 """A command that may reach one host wants another one: who is asked, and what the command gets meanwhile."""
 
 import json
+import signal
 import subprocess
 import threading
 import time
@@ -188,6 +189,25 @@ def test_what_a_command_leaves_behind_asks_only_until_its_result(
     assert closed(process) == 0
     assert [item.get("by") for item in seen if "during" in item] == [None, "policy"]
     assert codes(results(model_server)[0]) == "done"
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_an_interrupt_while_a_host_is_asked_about_is_a_pause(
+    program: Program, model_server: ModelServer, port: int, signals: int
+) -> None:
+    model_server.script([{"calls": [asks(get(port, "localhost", "elsewhere.test"), port)]}, {"text": "end"}])
+    flags = model_flags("chat", model_server.base_url())
+    process = program.start("exec", "--json", "--stdin-commands", *flags, "go")
+    events = allowing(process)
+    assert next(item for item in events if "during" in item)
+    for _ in range(signals):
+        process.send_signal(signal.SIGINT)
+    told = [(item["event"], item.get("decision")) for item in events if "during" in item]
+    assert told == [("item.completed", "deny_and_pause")]
+    assert process.stderr is not None and "Traceback" not in process.stderr.read()
+    assert closed(process) == 130
+    again = program.run("exec", *flags, "--last", "go on")
+    assert (again.code, again.out) == (0, "end\n"), again
 
 
 def test_after_a_kill_nothing_is_left_to_be_answered(
