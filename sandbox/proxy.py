@@ -81,6 +81,7 @@ class Proxy:
         self._ask = ask
         self._resolve = resolve or targets.resolve
         self._server: asyncio.Server | None = None
+        self._is_closed = False
         self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}  # oldest first
         self._answers: dict[str, asyncio.Task[str]] = {}  # by target: asked once
         self._told: dict[str, str] = {}
@@ -96,6 +97,7 @@ class Proxy:
 
     async def close(self) -> None:
         """End every connection; those that wait for an answer need none any more."""
+        self._is_closed = True
         if self._server is not None:
             self._server.close()
         waiting: list[asyncio.Task[None] | asyncio.Task[str]] = [*self._open, *self._answers.values()]
@@ -104,7 +106,8 @@ class Proxy:
         await asyncio.gather(*waiting, return_exceptions=True)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._open) >= 2 * _MOST_CONNECTIONS:  # with those that are being ended
+        # one that was accepted before the end may be told of after it; among the open are those being ended
+        if self._is_closed or len(self._open) >= 2 * _MOST_CONNECTIONS:
             writer.transport.abort()
             return
         has_room = len(self._open) < _MOST_CONNECTIONS or self._make_room()

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -317,6 +317,16 @@ async def test_whoever_waits_for_an_answer_ends_with_the_command() -> None:
     async with asyncio.timeout(WAIT_S):
         await reader.read()
     writer.close()
+
+
+async def test_whoever_was_accepted_as_the_command_ended_is_not_served() -> None:
+    async with server(seen := []) as port, way(port) as to:
+        await to.proxy.close()
+        async with await asyncio.start_server(to.proxy._accept, "127.0.0.1", 0) as late:  # is told of it late
+            to.port = late.sockets[0].getsockname()[1]
+            with suppress(ConnectionResetError):
+                assert await to.say(b"GET http://pip.test:%d/ HTTP/1.1\r\n\r\n" % port) == b""
+    assert not seen and not to.proxy._open
 
 
 async def test_connections_are_bounded() -> None:
