@@ -24,6 +24,7 @@ class Attack:
     tty: bool = False
     root_only: bool = False  # needs root to succeed without a sandbox
     user_only: bool = False
+    hosts: tuple[str, ...] = ()  # granted; `$PORT` as in scripts
     roots: tuple[str, ...] = ()  # writable too, below the directory that holds workspace, home and `$OUT`
 
 
@@ -525,6 +526,19 @@ NETWORK = [
         "net-owner-namespace",
         'python3 -c "import fcntl,os; fcntl.ioctl(os.open(\'/proc/self/ns/net\', 0), 0xB701)" && echo "$MARK"',
     ),
+    Attack(  # by the proxy where there is one; the name that was granted leads to the host's own loopback
+        "net-granted-name-of-loopback",
+        'curl -s --max-time 3 ${http_proxy:+-x "$http_proxy" --noproxy ""} "http://localhost:$PORT/"',
+        hosts=("localhost:$PORT",),
+    ),
+    Attack(
+        "net-granted-other-host",
+        "for p in http socks5h; do for h in 127.0.0.1 localhost 127.1 2130706433 [::ffff:127.0.0.1]; do "
+        'curl -s --max-time 3 ${http_proxy:+-x "$p://${http_proxy#*//}" --noproxy ""} "http://$h:$PORT/"; '
+        "done; done",
+        hosts=("pip.test:443",),
+    ),
+    Attack("net-granted-past-the-proxy", "python3 tool.py tcp 127.0.0.1 $PORT", hosts=("127.0.0.1:$PORT",)),
     Attack("net-raw-packet", "python3 tool.py family 17 3 || python3 tool.py rawicmp", root_only=True),
 ]
 

@@ -183,6 +183,7 @@ class Suite:
                 return False, f"setup: {done.stderr.decode()}"
         mode = Mode.OFF if not sandboxed else Mode.READ_ONLY if attack.read_only else Mode.WORKSPACE_WRITE
         options = {"mode": mode, "git_lane": attack.lane, "network": attack.network}
+        options["hosts"] = tuple(each.replace("$PORT", variables["PORT"]) for each in attack.hosts)
         options["extra_roots"] = tuple((world.base / name).resolve() for name in attack.roots)
         shown = world.environ() if not sandboxed else {}
         _, said = await run(
