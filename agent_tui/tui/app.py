@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events as toolkit
@@ -149,14 +149,21 @@ class AgentApp(App[int], inherit_bindings=False):
             yield self.editor
         yield self.status
 
+    def on_load(self) -> None:
+        """What tells us to end while the screen is made would be lost, or leave half of it: it waits."""
+        self._take_signals(self._remember_end)
+
     def on_mount(self) -> None:
         self.offering.begin()
         self.editor.focus()
         self.set_look()
         self.fixed.begin()
         self.draw_fixed()
-        self._catch_signals()
-        self.call_after_refresh(self._connect)
+        self._take_signals(self.acts.end_by_signal)
+        if self.exit_code:
+            self.exit(self.exit_code)
+        else:
+            self.call_after_refresh(self._connect)
 
     def _connect(self) -> None:
         """After the first paint."""
@@ -178,13 +185,16 @@ class AgentApp(App[int], inherit_bindings=False):
         self.notifier.close()
         self.exit(self.exit_code)
 
-    def _catch_signals(self) -> None:
+    def _take_signals(self, end: Callable[[int], None]) -> None:
         """End cleanly where the default would leave the terminal in our modes."""
         if self.is_headless:
             return
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-            loop.add_signal_handler(number, self.acts.end_by_signal, 128 + number)
+            loop.add_signal_handler(number, end, 128 + number)
+
+    def _remember_end(self, code: int) -> None:
+        self.exit_code = code
 
     def _handle_exception(self, error: Exception) -> None:
         """Leave the screen first; the command line says what happened, with a traceback on `--debug`."""

@@ -199,6 +199,19 @@ def test_a_signal_restores_the_terminal(begin: Starts, number: int, code: int) -
     restored(tty)
 
 
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)]
+)
+def test_a_signal_while_the_screen_is_made_restores_the_terminal(
+    begin: Starts, number: int, code: int
+) -> None:  # A39
+    tty = begin(wait_for="")
+    tty.until(lambda tty: b"\x1b[?1049h" in tty.data)
+    tty.signal(number)
+    assert tty.wait() == code
+    restored(tty)
+
+
 def test_it_ends_when_its_terminal_is_gone(begin: Starts, tmp_path: Path) -> None:
     tty = begin("command_runs", "motion=true", wait_for="running 1 call")
     assert tty.hang_up() == 129
