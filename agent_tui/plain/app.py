@@ -8,7 +8,7 @@ import asyncio
 import shlex
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -81,6 +81,8 @@ class PlainApp:
         self._menus = Menus(self)
         self._open: dict[str, Question] = {}
         self._replies: dict[str, asyncio.Future[Inspected | Refused]] = {}
+        self._recalling = ""  # id of the command that asks for what an earlier process stored
+        self._behind: list[Event] = []  # that wait for it, the start of this process first
         self._draft = ""
         self._offered = offered  # sent by an empty line as the first message
         self._asked = ""  # id of the question that is being put
@@ -135,10 +137,11 @@ class PlainApp:
     async def _follow(self) -> None:
         try:
             async for event in self._engine.events():
-                self._take(event)
+                self._take_in_order(event)
                 if isinstance(event.body, SessionClosed):
                     break
         finally:
+            self._recall(())
             self._print_held()
             self._begun.set()
             self._closed.set()
@@ -147,6 +150,28 @@ class PlainApp:
                     future.set_result(Refused(command_id=sent, reason="the session is closed"))
             self._replies.clear()
             self._lines.set_aside()
+
+    def _take_in_order(self, event: Event) -> None:
+        """What an earlier process said of its calls comes before what this one says of them."""
+        body = event.body
+        if isinstance(body, SessionStarted) and body.resumed:
+            self._recalling = f"plain-{self._commands + 1}"
+            self.send(Inspect(subject=Subject.TRANSCRIPT, args={"after": "0"}))
+        if not self._recalling:
+            self._take(event)
+        elif isinstance(body, Inspected | Refused) and body.command_id == self._recalling:
+            self._recall(body.data if isinstance(body, Inspected) else ())
+        else:
+            self._behind.append(event)
+
+    def _recall(self, stored: Iterable[Event]) -> None:
+        """Take what was stored before this process, and then what waited for it."""
+        self._recalling, behind, self._behind = "", self._behind, []
+        earlier = [event.body for event in stored if event.seq < behind[0].seq]
+        self._narrator.calls.recall(earlier)
+        self.standing.recall(earlier)
+        for event in behind:
+            self._take(event)
 
     def _take(self, event: Event) -> None:
         body = event.body

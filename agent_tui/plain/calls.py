@@ -1,7 +1,7 @@
 """The calls of line mode: what is said of each, from the proposal to its end."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from agent_tui.call_facts import denied, found, hosts_tried
@@ -68,9 +68,17 @@ class Calls:
         """How many run."""
         return sum(call.has_started for call in self._calls.values())
 
-    def clear(self) -> None:
-        """The turn is over."""
-        self._calls.clear()
+    def rest(self) -> None:
+        """The turn is over: nothing runs; a call without an outcome gets it in a later one."""
+        for call in self._calls.values():
+            call.has_started = call.awaits_input = False
+            call.waits_for, call.output_lines = "", 0
+
+    def recall(self, stored: Iterable[Body]) -> None:
+        """What an earlier process of the session said of calls that it left without an outcome."""
+        for body in stored:
+            self.lines(body)
+        self.rest()
 
     def under_way(self) -> Mapping[str, tuple[str, str]]:
         """Commands that still run, and what has to wait: call → `running` or `waiting`, and the rest of a
@@ -172,7 +180,7 @@ def _headline(body: CallEnded, target: str) -> str:
         target = f"{target[:-1]}the directory"
     facts = [target, *filter(None, [" in ".join(found(body.tool, outcome))]), *_ending(outcome)]
     if body.tool in ("exec_command", "write_stdin") and outcome.status not in _NOT_RUN:
-        facts.append(seconds(body.duration_s))
+        facts += [] if outcome.data.get("lost") else [seconds(body.duration_s)]  # until when nobody knows
     sentence = f"{word}: {', '.join(facts)}"
     return sentence if sentence.endswith(("?", "!", ".")) else sentence + "."
 

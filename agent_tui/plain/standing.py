@@ -1,6 +1,7 @@
 """What line mode knows of its session: for `/status`, `/plan`, redo, and the words at the end."""
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 
 from agent_tui.engine.events import (
@@ -85,7 +86,6 @@ class Standing:
                 self.running, self.paused, self.last_rollback = True, False, None
             case TurnEnded():
                 self.running = False
-                self.arguments.clear()
             case PlanChanged():
                 self.plan = body
             case RolledBack():
@@ -95,6 +95,11 @@ class Standing:
                 (self.no_terminal.clear if self.live_terminals else self.no_terminal.set)()
             case _:
                 pass
+
+    def recall(self, stored: Iterable[Body]) -> None:
+        """What an earlier process of the session said of calls that it left without an outcome."""
+        for body in stored:
+            self._take_call(body)
 
     def _take_call(self, body: Body) -> None:
         match body:

@@ -54,7 +54,7 @@ class Narrator:
             case ResponseEnded():
                 return self._response(body)
             case TurnEnded():
-                self.calls.clear()
+                self.calls.rest()
                 return _turn_ended(body)
             case StatusChanged():
                 return self._status(body)

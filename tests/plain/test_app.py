@@ -31,6 +31,9 @@ from agent_tui.engine.commands import (
 from agent_tui.engine.events import (
     ApprovalAsked,
     Body,
+    CallEnded,
+    CallProposed,
+    CallStarted,
     Event,
     InputAccepted,
     InputDelivered,
@@ -56,7 +59,7 @@ from context.codec import encode
 from context.items import Image, Usage
 from sandbox.policy import Mode
 from tests.waiting import WAIT_S
-from tools.types import READS_NOTHING, STOP, Assessment, CallClass
+from tools.types import READS_NOTHING, STOP, Assessment, CallClass, Outcome, OutcomeStatus
 
 
 @dataclass
@@ -413,6 +416,36 @@ def answering(answers: dict[Subject, Any]) -> Callable[[CommandBody], list[Body]
     return react
 
 
+async def test_a_call_of_an_earlier_process_has_its_name_when_it_runs_or_ends_in_this_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = [
+        CallProposed(call_id=name, step_id="s1", tool="exec_command", arguments="{}", shown=shown)
+        for name, shown in (("c1", "sleep 12"), ("c2", "make"))
+    ]
+    stored = [Event(seq=number, at=0.0, run_id="r1", body=body) for number, body in enumerate(calls, -2)]
+    ran = Outcome(status=OutcomeStatus.SUCCEEDED, text="", exit_code=0)
+    lost = Outcome(status=OutcomeStatus.OUTCOME_UNKNOWN, text="", data={"lost": True})
+    ends = [
+        CallEnded(
+            call_id=name, tool="exec_command", outcome=outcome, changes=(), external=(), duration_s=12.0
+        )
+        for name, outcome in (("c1", ran), ("c2", lost))
+    ]
+    started = CallStarted(
+        call_id="c1", attempt=2, arguments_sha256="", cwd="/w", sandbox="", spool="", boot_id=""
+    )
+    engine = FakeEngine(answering({Subject.TRANSCRIPT: stored}))
+    resumed = SessionStarted(session_id="7f3a0000", workspace="/w", model="d/d", resumed=True)
+    crashed = replace(ENDED, reason=EndReason.CRASHED)
+    for body in (resumed, crashed, started, *ends, READY):
+        engine.queue.put_nowait(body)
+    app = PlainApp(engine, config(tmp_path), FakeLines(["/quit"]))
+    await asyncio.wait_for(app.run(None), timeout=WAIT_S)
+    out = capsys.readouterr().out
+    assert "Running: sleep 12\nRan: sleep 12, exit code 0, 12 seconds.\nUnknown: make.\n" in out
+
+
 async def test_what_a_terminal_wrote_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [
         {
@@ -550,6 +583,7 @@ async def test_other_sessions_are_named_deleted_and_read(
     )
     await asyncio.wait_for(PlainApp(engine, spoken, lines).run(None), timeout=WAIT_S)
     assert [dict(body.args) for body in engine.sent if isinstance(body, Inspect)] == [
+        {"after": "0"},  # for the calls of the earlier process
         {"rename": "ab12", "title": "a good name"},
         {"remove": "ab12"},
         {},
