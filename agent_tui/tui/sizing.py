@@ -23,9 +23,9 @@ class Sizing:
         app = self._app
         small = smallest.is_too_small((width, height))
         base = app.screen_stack[0]
-        if base.has_class("-small") and not small:
-            app.prompt.returned()
-        base.set_class(small, "-small")
+        if base.has_class("-small") != small:
+            base.set_class(small, "-small")
+            app.prompt.hide(small)
         app.small.show(smallest.said((width, height), app.glyphs))
         app.asking.fit(height)
         app.call_later(app.draw_fixed)  # once the toolkit has the new size as well

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.engine import commands
+from agent_tui.engine import commands, events
 from agent_tui.tui.sizing import RESIZED_S
 from tests.tui import gallery, scenes
 from tests.tui.driving import Driven, driven
@@ -31,6 +31,80 @@ async def test_a_prompt_waits_while_the_terminal_is_too_small(tmp_path: Path) ->
         await it.wait_for_arming()
         assert "y  once" in it.screen
         assert it.engine.sent == []
+
+
+QUESTION = events.QuestionAsked(
+    question_id="q1", call_id="c1", text="Which database?", options=("SQLite",), free_text=True
+)
+
+
+async def laid_out(it: Driven) -> None:
+    await it.pilot.pause(RESIZED_S + 0.05)
+    await it.settle()
+
+
+@pytest.mark.parametrize("drawn_before", [True, False])
+async def test_no_key_answers_a_prompt_that_is_not_shown(tmp_path: Path, drawn_before: bool) -> None:
+    def on(body: commands.CommandBody) -> Play:
+        return scenes.asks() if isinstance(body, commands.Submit) else []
+
+    async with driven(tmp_path, on=on) as it:
+        await it.type("go")
+        if drawn_before:
+            await it.press("enter")
+            await it.wait_for_arming()
+        await it.resize(50, 12)
+        if not drawn_before:
+            await it.press("enter")
+        await laid_out(it)
+        await it.wait_for_arming()
+        await it.press("shift+tab")
+        assert not it.app.prompt.armed and it.screen.strip().startswith("terminal too small")
+        await it.type("y1")
+        await it.press("down")
+        assert not it.engine.sent_of(commands.Decide)
+        assert it.app.editor.text == "y1"
+        await it.press("backspace", "backspace")
+        await it.resize(80, 24)
+        assert "·  once" in it.screen, "it was just drawn"
+        await laid_out(it)
+        await it.wait_for_arming()
+        await it.press("y")
+        assert len(it.engine.sent_of(commands.Decide)) == 1
+
+
+@pytest.mark.parametrize(
+    ("play", "key", "sent"),
+    [
+        (scenes.asks(), "e", commands.Decide),
+        (scenes.asks(), "f", commands.Decide),
+        ([*scenes.turn(), QUESTION], "2", commands.Answer),
+    ],
+)
+async def test_a_text_in_a_prompt_that_is_not_shown_waits_as_it_was(
+    tmp_path: Path, play: Play, key: str, sent: type
+) -> None:
+    async with driven(tmp_path, play) as it:
+        await it.wait_for_arming()
+        await it.press(key)
+        await it.type("ab")
+        written = it.app.prompt.written
+        assert written.endswith("ab")
+        await it.resize(50, 12)
+        await laid_out(it)
+        await it.wait_for_arming()
+        await it.press("enter")
+        await it.type("c")
+        assert not it.engine.sent_of(sent)
+        assert (it.app.prompt.written, it.app.editor.text) == (written, "c")
+        await it.press("backspace")
+        await it.resize(80, 24)
+        await laid_out(it)
+        assert it.app.focused is it.app.editor, "it was just drawn"
+        await it.wait_for_arming()
+        await it.type("d\r")
+        assert len(it.engine.sent_of(sent)) == 1
+        assert it.app.editor.text == ""
 
 
 async def in_view(it: Driven, *keys: str) -> None:

@@ -237,6 +237,13 @@ class Prompt(Vertical, can_focus=True):
 
     # --- arming --------------------------------------------------------------------------------
 
+    def hide(self, hidden: bool) -> None:
+        """A terminal that is too small shows nothing of it: no key is for it then, nor in the pause after."""
+        if hidden and self.has_focus_within:
+            self._to_editor("")
+        self.disabled = hidden  # so that neither it nor its input takes the focus
+        self.returned()
+
     def returned(self) -> None:
         """A view that covered the prompt is gone: the pause begins again, then the keys are here."""
         if self.form is not None:
@@ -277,7 +284,9 @@ class Prompt(Vertical, can_focus=True):
 
     def check(self) -> None:
         """Arm when the pause is over."""
-        if self.form is not None and self._arming.is_armed(self._clock(), draft=self.draft or self._is_away):
+        if self.form is None or self.disabled:
+            return
+        if self._arming.is_armed(self._clock(), draft=self.draft or self._is_away):
             self._set_armed(True)
 
     def _set_armed(self, armed: bool) -> None:
@@ -420,16 +429,9 @@ class Prompt(Vertical, can_focus=True):
 
     def _scroll_object(self, key: str) -> None:
         steps = {
-            "pageup": -8,
-            "pagedown": 8,
-            "space": 8,
-            "home": -10_000,
-            "end": 10_000,
-            "j": 1,
-            "k": -1,
-            "up": -1,
-            "down": 1,
-        }
+            "pageup": -8, "pagedown": 8, "space": 8, "home": -10_000, "end": 10_000,
+            "j": 1, "k": -1, "up": -1, "down": 1,
+        }  # fmt: skip
         self._scroll_by(steps[key])
 
     def _scroll_by(self, by: int) -> None:
