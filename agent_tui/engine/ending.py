@@ -2,6 +2,7 @@
 
 from agent_tui.engine.batch import answer_all
 from agent_tui.engine.events import TaskChanged, TurnEnded
+from agent_tui.engine.fold import Run
 from agent_tui.engine.inbox import steers
 from agent_tui.engine.prepare import Prepared, ended
 from agent_tui.engine.report import check_of_turn, last_check, names, summary
@@ -11,9 +12,16 @@ from agent_tui.engine.session import Part
 from agent_tui.engine.snapshots import Snapshots
 from agent_tui.engine.states import StateError, task_after
 from agent_tui.engine.types import END_FACTS, EndReason
+from agent_tui.models.base import ModelInfo, cost_usd
 from checkpoints.records import RecordsError
 from context.items import NoticeItem
 from tools.types import Outcome, OutcomeStatus
+
+
+def cost_of(run: Run, info: ModelInfo) -> float | None:
+    """What a run cost in dollars; None where that is unknown, also where nothing was answered by a model
+    without a price."""
+    return run.cost_usd or (None if run.cost_usd is None else cost_usd(run.usage, info))
 
 
 async def end_run(
@@ -101,7 +109,7 @@ def _last_parts(scope: Scope, reason: EndReason, text: str, error: str, facts: F
             sentence=told,
             exit_code=END_FACTS[reason].exit_code,
             usage=run.usage,
-            cost_usd=run.cost_usd,
+            cost_usd=cost_of(run, scope.ports.model.info),
             steps=run.steps,
             duration_s=fold.active_s(scope.session.clock.now()),
             changes=run.changes,

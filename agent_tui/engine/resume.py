@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Literal
 
 from agent_tui.engine import inbox
+from agent_tui.engine.ending import cost_of
 from agent_tui.engine.events import (
     ApprovalDecided,
     CallEnded,
@@ -35,9 +36,9 @@ Choice = Literal["keep", "rollback", "again", "stop"]
 CRASH = "the session ended before it was delivered"
 
 
-def crash_parts(session: Session) -> list[Part]:
+def crash_parts(scope: Scope) -> list[Part]:
     """What is to be stored of the end that the earlier process could not store itself."""
-    fold = session.fold
+    session, fold = scope.session, scope.session.fold
     parts: list[Part] = [*inbox.returns(session, CRASH)]
     parts += [
         QuestionAnswered(question_id=one.question_id, text=None)  # the run asks again where it has to
@@ -67,7 +68,7 @@ def crash_parts(session: Session) -> list[Part]:
                 sentence=sentence(reason, Facts(crashed_at=fold.newest_at)),
                 exit_code=END_FACTS[reason].exit_code,
                 usage=fold.run.usage,
-                cost_usd=fold.run.cost_usd,
+                cost_usd=cost_of(fold.run, scope.ports.model.info),
                 steps=fold.run.steps,
                 duration_s=fold.run.active_s,
                 changes=fold.run.changes,

@@ -1,6 +1,7 @@
 """How runs end: the table of reasons, the last call after a limit, and limits that are reached midway."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from agent_tui.engine.report import Check
 from agent_tui.engine.sentence import Facts, Trouble, sentence
 from agent_tui.engine.states import TASK_EDGES, task_after
 from agent_tui.engine.types import END_FACTS, Budgets, EndReason, TaskStatus
-from agent_tui.models.base import ErrorKind, ModelError
+from agent_tui.models.base import ErrorKind, ModelError, ModelInfo
 from context.items import NoticeItem
 from tests.engine.fakes import calls, engine, failed, last_results, text
 from tests.engine.test_compaction import SMALL, long_output, steps
@@ -103,6 +104,18 @@ async def test_a_last_call_that_gives_no_text_is_replaced_by_an_account(
     assert ended.sentence == "limit reached: 1 turn"
     assert ended.text.startswith("The run ended: limit reached: 1 turn\nChanged files: none")
     assert len(run.model.requests) == 2 and len(run.toolbox.ran) == 1
+
+
+@pytest.mark.parametrize(
+    ("info", "cost"), [(SMALL, None), (replace(SMALL, price_input=1.0, price_output=1.0), 0.0)]
+)
+async def test_a_run_without_an_answer_costs_nothing_only_where_the_price_is_known(
+    tmp_path: Path, info: ModelInfo, cost: float | None
+) -> None:
+    refused = failed(ModelError(kind=ErrorKind.AUTH, message="no"))
+    async with engine(tmp_path, refused, info=info) as run:
+        ended = await run_to_end(run)
+    assert (ended.steps, ended.cost_usd) == (0, cost)
 
 
 async def test_retries_are_requests_and_three_for_each_turn_are_the_most(tmp_path: Path) -> None:

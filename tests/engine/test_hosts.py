@@ -12,7 +12,7 @@ from agent_tui.engine.events import ApprovalDecided
 from agent_tui.engine.fold import Fold
 from agent_tui.engine.ports import GatedCall
 from agent_tui.engine.resume import crash_parts
-from agent_tui.engine.session import Session
+from agent_tui.engine.scope import Scope
 from agent_tui.engine.types import ApprovalPolicy, Decision
 from agent_tui.engine.words import network_state
 from sandbox.policy import Mode
@@ -159,7 +159,7 @@ def test_a_rule_for_a_command_with_a_host_opens_that_host_for_that_command(bench
 def test_a_question_of_a_command_that_died_with_its_process_is_closed(bench: Bench) -> None:
     fold = Fold()
     fold.approvals = {"a1": bench.ask("rm -rf /"), "a2": replace(bench.ask(connection()), approval_id="a2")}
-    parts = crash_parts(cast(Session, SimpleNamespace(fold=fold)))
+    parts = crash_parts(cast(Scope, SimpleNamespace(session=SimpleNamespace(fold=fold))))
     assert [(part.approval_id, part.by) for part in parts if isinstance(part, ApprovalDecided)] == [
         ("a2", "policy")
     ]
