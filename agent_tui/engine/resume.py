@@ -17,6 +17,7 @@ from agent_tui.engine.events import (
     NoticeRaised,
     QuestionAnswered,
     QuestionAsked,
+    RolledBack,
     TaskChanged,
     TurnEnded,
 )
@@ -163,7 +164,7 @@ class Recovery:
         for call in self.open_calls:
             await self._keep(call, "")
 
-    async def _keep(self, call: Call, said: str) -> str:
+    async def _keep(self, call: Call, said: str, *before: Part) -> str:
         changes = await self._changes(call)
         facts = evidence_of(call, self._scope.boot_id).text
         paths = ", ".join(f"{change.kind} {change.path}" for change in changes[:40])
@@ -174,7 +175,7 @@ class Recovery:
             f"{said or 'Inspect the state before you repeat it'}"
         )
         outcome = Outcome(status=OutcomeStatus.OUTCOME_UNKNOWN, text=text, data={"lost": True})
-        await self._session.commit(self._ended(call, outcome, changes))
+        await self._session.commit(*before, self._ended(call, outcome, changes))
         return ""
 
     async def _roll_back(self, call: Call, conflicts: Mapping[str, str]) -> str:
@@ -182,15 +183,16 @@ class Recovery:
         if not checkpoint_id:
             return "there is no checkpoint before this call"
         try:
-            await self._scope.ports.checkpointer.rollback(
+            files = await self._scope.ports.checkpointer.rollback(
                 checkpoint_id,
                 choices={path: c for path, c in conflicts.items() if c in ("keep", "take", "merge")},  # type: ignore[misc]  # checked
                 session=self._session.id,
             )
         except CheckpointError as error:
             return str(error)
+        said = f"The workspace was rolled back to before it (checkpoint {checkpoint_id})"
         return await self._keep(
-            call, f"The workspace was rolled back to before it (checkpoint {checkpoint_id})"
+            call, said, RolledBack(checkpoint_id=checkpoint_id, mode="files", files=files)
         )
 
     async def _question(self, call: Call) -> LostResultAsked:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.engine.commands import Continue, Decide, Settle, Submit
+from agent_tui.engine.commands import Continue, Decide, Redo, Settle, Submit
 from agent_tui.engine.events import (
     ApprovalAsked,
     CallEnded,
@@ -16,6 +16,7 @@ from agent_tui.engine.events import (
     LostResultAsked,
     NoticeRaised,
     Refused,
+    RolledBack,
     SessionStarted,
     TurnEnded,
 )
@@ -97,6 +98,11 @@ async def test_going_back_to_before_a_lost_command_heeds_what_was_chosen_of_file
         conflicts = {"a.py": "take", "b.py": "nonsense"}
         run.send(Settle(question_id=asked.question_id, choice="rollback", conflicts=conflicts))
         await run.wait(TurnEnded, count=2)
+        run.send(Redo())
+        back = await run.wait(RolledBack, count=2)
+        assert isinstance(back, RolledBack) and back.redo_of == asked.checkpoint_id
+    record, _ = run.bodies(RolledBack)
+    assert (record.checkpoint_id, record.mode) == (asked.checkpoint_id, "files") and record.files is not None
     assert run.checkpointer.rolled_back == [asked.checkpoint_id]
     assert run.checkpointer.chosen == {"a.py": "take"}
     assert "rolled back to before it" in last_results(run.model.requests[0])[0]
