@@ -58,7 +58,7 @@ async def _store_return(work: Work, start: SessionStarted) -> None:
     paused = session.fold.task_status is TaskStatus.PAUSED
     again = replace(start, resumed=True, system="", project="", paused=paused)
     limits = named_limits(config, session.fold.settings)
-    crash = crash_parts(work.scope())
+    crash = crash_parts(work.scope(), reads_again=work.recovery.reads_again)
     items = sum(isinstance(part, NoticeItem) for part in crash)
     drift = drift_parts(session, again.settings or {}, ahead=items, names_model=config.names("model"))
     await session.commit(again, *crash, *drift, *limits)

@@ -37,8 +37,9 @@ Choice = Literal["keep", "rollback", "again", "stop"]
 CRASH = "the session ended before it was delivered"
 
 
-def crash_parts(scope: Scope) -> list[Part]:
-    """What is to be stored of the end that the earlier process could not store itself."""
+def crash_parts(scope: Scope, *, reads_again: bool = False) -> list[Part]:
+    """What is to be stored of the end that the earlier process could not store itself; `reads_again`: of the
+    calls without a result some only read and are run again when it goes on."""
     session, fold = scope.session, scope.session.fold
     parts: list[Part] = [*inbox.returns(session, CRASH)]
     parts += [
@@ -58,7 +59,7 @@ def crash_parts(scope: Scope) -> list[Part]:
         text = f"The session was resumed by a new process; these terminals are lost: {names}"
         parts.append(NoticeItem(id=session.item_id("n"), text=text))
     if fold.is_running and fold.run is not None:
-        parts.append(NoticeRaised(text=_crash_words(session), level="warning"))
+        parts.append(NoticeRaised(text=_crash_words(session, reads_again=reads_again), level="warning"))
         reason = EndReason.CRASHED
         if fold.task_status is not TaskStatus.PAUSED:
             parts.append(TaskChanged(task_id=fold.task_id, status=TaskStatus.PAUSED, cause=str(reason)))
@@ -78,7 +79,7 @@ def crash_parts(scope: Scope) -> list[Part]:
     return parts
 
 
-def _crash_words(session: Session) -> str:
+def _crash_words(session: Session, *, reads_again: bool) -> str:
     """What the earlier process left."""
     fold = session.fold
     at = time.strftime("%H:%M:%S", time.localtime(fold.newest_at))
@@ -90,6 +91,7 @@ def _crash_words(session: Session) -> str:
             f"; {known} {'call has its result' if known == 1 else 'calls have their results'}, "
             f"{lost} {'has' if lost == 1 else 'have'} none, and nothing was run again"
         )
+        text += "; what only reads is run again when it goes on" if reads_again else ""
     return text
 
 
@@ -123,6 +125,14 @@ class Recovery:
             and call.id not in self.again
             and not self._may_run_again(call)
         ]
+
+    @property
+    def reads_again(self) -> bool:
+        """Whether a call that only reads has lost its result: it is run again without a question."""
+        owed = self._session.fold.owed.values()
+        lost = [call for call in owed if call.started is not None and call.ended is None]
+        own = (ASK_TOOL, PLAN_TOOL)
+        return any(call.proposed.tool not in own and self._may_run_again(call) for call in lost)
 
     @property
     def undecided(self) -> str:

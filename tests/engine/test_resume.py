@@ -50,9 +50,8 @@ async def test_a_lost_command_is_asked_about_and_never_run_again(tmp_path: Path)
         assert isinstance(asked, LostResultAsked)
         assert asked.output == "half of the output\n" and asked.ended_at >= asked.started_at > 0
         [told] = [body.text for body in run.bodies(NoticeRaised)]
-        assert (
+        assert told.endswith(
             "without a close (killed); 0 calls have their results, 1 has none, and nothing was run again"
-            in told
         )
         assert [body.reason for body in run.bodies(TurnEnded)] == [EndReason.CRASHED]
         run.send(Settle(question_id=asked.question_id, choice="keep"))
@@ -140,9 +139,12 @@ async def test_without_a_person_the_run_can_stop_at_a_lost_result(tmp_path: Path
     assert ended.exit_code != 0 and "--on-lost-result" in ended.error
 
 
-async def test_a_lost_read_is_run_again_silently(tmp_path: Path) -> None:
+async def test_a_lost_read_is_run_again_without_a_question_as_was_said(tmp_path: Path) -> None:
     await crash_in(tmp_path, "read_file", {"path": "/a"})
     async with engine(tmp_path, text("done")) as run:
+        told = await run.wait(NoticeRaised)
+        assert isinstance(told, NoticeRaised)
+        assert told.text.endswith("nothing was run again; what only reads is run again when it goes on")
         run.send(Continue())
         await run.wait(TurnEnded, count=2)
     assert run.bodies(LostResultAsked) == []
