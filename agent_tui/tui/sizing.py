@@ -13,10 +13,11 @@ RESIZED_S = 0.15  # after which the toolkit has laid out for a new size
 
 
 class Sizing:
-    """Follows the terminal."""
+    """Follows the terminal, which after a stop (Ctrl+Z, SIGTSTP) has nothing of the screen any more."""
 
     def __init__(self, app: "AgentApp") -> None:
         self._app = app
+        app.app_resume_signal.subscribe(app, lambda _: app.acts.do("redraw"), immediate=True)
 
     def changed(self, width: int, height: int) -> None:
         """The terminal has this size."""

@@ -17,9 +17,16 @@ import pyte
 from tests import picture
 from tests.waiting import WAIT_S
 
+ALTERNATE_SCREEN = 1049
+
 
 class _Screen(pyte.HistoryScreen):
-    """The emulator, deaf to what it does not know."""
+    """The emulator, deaf to what it does not know; the alternate screen begins empty."""
+
+    def set_mode(self, *modes: int, **kwargs: bool) -> None:
+        super().set_mode(*modes, **kwargs)
+        if kwargs.get("private") and ALTERNATE_SCREEN in modes:
+            self.erase_in_display(2)
 
     def report_device_status(self, mode: int = 0, **kwargs: object) -> None:
         """Answers come from `Tty`, which decides what this terminal can do."""

@@ -395,6 +395,23 @@ def test_suspend_and_back_draws_anew(begin: Starts) -> None:  # A40
     assert tty.wait() == 0
 
 
+@pytest.mark.parametrize("key", ["\x1a", ""])  # pressed, or the signal from outside
+def test_suspend_and_back_in_the_same_size_shows_all_of_the_screen(begin: Starts, key: str) -> None:
+    tty = begin("asks", wait_for="y  once")
+    before = tty.text
+    tty.send(key) if key else tty.signal(signal.SIGTSTP)
+    assert _stopped(tty)
+    tty.until(lambda tty: b"\x1b[?1049l" in tty.data)
+    tty.signal(signal.SIGCONT)
+    tty.until(lambda tty: tty.data.count(b"\x1b[?1049h") == 2)
+    tty.until("y  once")
+    tty.until(lambda tty: _without_activity(tty.text) == _without_activity(before))
+
+
+def _without_activity(text: str) -> str:
+    return "\n".join(row for row in text.split("\n") if not row.startswith("──"))
+
+
 def _stopped(tty: Tty) -> bool:
     end = time.monotonic() + WAIT_S
     while time.monotonic() < end:
