@@ -21,6 +21,7 @@ from agent_tui.engine.commands import (
     Inspect,
     Interrupt,
     RunShell,
+    Settle,
     Shutdown,
     Subject,
     Submit,
@@ -201,8 +202,8 @@ class PlainApp:
                 pass
         self._note_idle()
         self.say(*self._narrator.lines(body))
-        if isinstance(body, TurnEnded):
-            self.say(*self.standing.pause())
+        if isinstance(body, TurnEnded) and self._begun.is_set():  # else it is said with what begins
+            self.say(*self.standing.pause(self._open.values()))
         if isinstance(body, StatusChanged) and not self._begun.is_set():
             self._begin()
 
@@ -211,7 +212,7 @@ class PlainApp:
         place, model, guards = self.standing.where()
         said = ["/transcript prints what was said before."] if self.standing.resumed else []
         first = [f"agent-tui {__version__}, plain mode. {place}", model, f"{guards} Type /help for commands."]
-        self._held = [*first, *self.standing.pause(), *said, "", *(self._held or ())]
+        self._held = [*first, *self.standing.pause(self._open.values()), *said, "", *(self._held or ())]
         self._print_held()
         self.say(*([f"Press Enter to begin: {self._offered}", ""] if self._offered else []))
         self._begun.set()
@@ -412,6 +413,8 @@ class PlainApp:
         if answer is not None and self._open.pop(key, None) is not None:
             self.send(answer)
             self._note_idle()
+            if isinstance(answer, Settle) and answer.choice == "stop":
+                self.say(*self.standing.pause(self._open.values()))
 
     async def _answer_to(self, question: Question) -> CommandBody | None:
         asking = Asking(

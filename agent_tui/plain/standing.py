@@ -13,6 +13,7 @@ from agent_tui.engine.events import (
     InputDelivered,
     InputEdited,
     InputReturned,
+    LostResultAsked,
     PlanChanged,
     ReasoningStreamed,
     RetryScheduled,
@@ -180,9 +181,10 @@ class Standing:
             + (f" Undo: {undo_words(status.undo)}." if status.undo else ""),
         )
 
-    def pause(self) -> list[str]:
-        """What a paused run left, and how it goes on; nothing while none is paused."""
-        if not self.paused:
+    def pause(self, asked: Iterable[Body] = ()) -> list[str]:
+        """What a paused run left, and how it goes on; nothing while none is paused, or where one of the open
+        questions is about a lost result: no line goes on before it."""
+        if not self.paused or any(isinstance(each, LostResultAsked) for each in asked):
             return []
         missed = f"{count(self.not_run, 'call')} not run. " if self.not_run else ""
         return [f"Paused: {missed}An empty line goes on." if missed else "Paused: an empty line goes on."]

@@ -39,6 +39,7 @@ from agent_tui.engine.events import (
     InputDelivered,
     InputReturned,
     Inspected,
+    LostResultAsked,
     NoticeRaised,
     QuestionAsked,
     RetryScheduled,
@@ -46,11 +47,12 @@ from agent_tui.engine.events import (
     SessionClosed,
     SessionStarted,
     StatusChanged,
+    TaskChanged,
     TerminalChanged,
     TurnEnded,
     TurnStarted,
 )
-from agent_tui.engine.types import Config, Decision, EndReason, InputKind, SandboxStatus
+from agent_tui.engine.types import Config, Decision, EndReason, InputKind, SandboxStatus, TaskStatus
 from agent_tui.plain import app as plain_app
 from agent_tui.plain import questions
 from agent_tui.plain.app import PlainApp
@@ -444,6 +446,27 @@ async def test_a_call_of_an_earlier_process_has_its_name_when_it_runs_or_ends_in
     await asyncio.wait_for(app.run(None), timeout=WAIT_S)
     out = capsys.readouterr().out
     assert "Running: sleep 12\nRan: sleep 12, exit code 0, 12 seconds.\nUnknown: make.\n" in out
+
+
+@pytest.mark.parametrize("is_lost", [True, False])
+async def test_how_a_paused_session_goes_on_is_said_once_and_when_it_is_true(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], is_lost: bool
+) -> None:
+    resumed = SessionStarted(session_id="7f3a0000", workspace="/w", model="d/d", resumed=True)
+    paused = TaskChanged(task_id="t1", status=TaskStatus.PAUSED, cause="crashed")
+    lost = LostResultAsked(
+        question_id="l1", call_id="c1", tool="exec_command", shown="make", started_at=1.0, cwd="/w",
+        facts="its process is gone", output="", ended_at=2.0, changes=(), checkpoint_id="",
+    )  # fmt: skip
+    engine = FakeEngine(answering({Subject.TRANSCRIPT: []}))
+    for body in (resumed, paused, replace(ENDED, reason=EndReason.CRASHED), *([lost] * is_lost), READY):
+        engine.queue.put_nowait(body)
+    typed = ["3", "/quit"] if is_lost else ["/quit"]
+    await asyncio.wait_for(PlainApp(engine, config(tmp_path), FakeLines(typed)).run(None), timeout=WAIT_S)
+    out = capsys.readouterr().out
+    assert out.count("Paused: an empty line goes on.") == 1
+    if is_lost:
+        assert out.index("3. Stop here") < out.index("Paused: an empty line goes on.")
 
 
 async def test_what_a_terminal_wrote_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
