@@ -46,3 +46,14 @@ async def test_how_it_is_contained_is_said_and_without_a_sandbox_in_capitals(tmp
         assert "t3 · in /srv · started by call c2 · NO SANDBOX · 214 KB" in it.screen
         await it.press("down")
         assert "t2 · started by call c2 · sandboxed, network off" in it.screen
+
+
+async def test_a_command_that_has_no_room_under_its_terminal_is_marked_as_cut(tmp_path: Path) -> None:
+    long = {**LIVE, "command": "npm run dev -- --host 127.0.0.1 --port 8080"}
+
+    def told(body: commands.CommandBody) -> Play:
+        return [events.Inspected(command_id="", data=[long])] if isinstance(body, commands.Inspect) else ()
+
+    async with driven(tmp_path, size=(60, 15), on=told) as it:
+        await it.press("f3", "enter")
+        assert it.screen.splitlines()[-1] == "   t2 npm run dev -- --ho… · you type here · Ctrl+] leave"

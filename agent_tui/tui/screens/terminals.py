@@ -12,7 +12,7 @@ from agent_tui.tui import words, xterm_keys
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.link import RefusedError
 from agent_tui.tui.screens.view import ListView, View
-from agent_tui.tui.transcript.lines import Line, Span, clip, fit, untrusted, width_of, with_right, wrap
+from agent_tui.tui.transcript.lines import Line, Span, clip, plain, untrusted, width_of, with_right, wrap
 from agent_tui.tui.transcript.look import Look
 from tools.types import STOP
 
@@ -148,8 +148,9 @@ class AttachedView(View):
 
     @property
     def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
-        room = max(self.agent.size.width - 40, 10)
-        return f"{self._terminal} {fit(one_line(self._command), room)} · you type here · Ctrl+] leave"
+        room, more = max(self.agent.size.width - 40, 10), self.agent.glyphs.more
+        command = plain(clip([Span(one_line(self._command))], room, more))
+        return f"{self._terminal} {command} · you type here · Ctrl+] leave"
 
     async def load(self) -> None:
         await self.fetch()
