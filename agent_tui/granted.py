@@ -1,4 +1,5 @@
-"""What a call may do, in words: with a grant, as a question names it, and in a sandbox, as a view does."""
+"""What a call may do, in words: with a grant, as a question names it, by a rule, and in a sandbox, as a view
+does."""
 
 from agent_tui.short_path import short_path
 from tools.types import Grant
@@ -10,6 +11,10 @@ _WORDS: dict[str, str] = {
     Grant.GIT_LANE: "commit to git",
     Grant.NETWORK: "network on",
     Grant.NO_SANDBOX: "NO SANDBOX: your files, your keys and the network, as you",
+}
+NOT_BY_RULE = {  # kind of a saved rule → what it does not allow, where that is not plain
+    "run": "any other word, `;` or `&&` after it, a way out of the sandbox",
+    "host": "other hosts, other ports",
 }
 BARE = "no sandbox"  # the profile of a call that ran in none
 

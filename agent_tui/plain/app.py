@@ -420,7 +420,7 @@ class PlainApp:
         asking = Asking(
             self, question, arguments=self.standing.arguments.get(question.call_id, ""),
             waiting=sum(isinstance(each, ApprovalAsked) for each in self._open.values()),
-            is_spoken=self.standing.is_spoken,
+            is_spoken=self.standing.is_spoken, rules=self.standing.rules,
         )  # fmt: skip
         return await asking.answer(list(self._open).index(self._asked) + 1, len(self._open))
 

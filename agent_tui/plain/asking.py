@@ -34,13 +34,14 @@ class Asking:
     """One question, from its first line to its answer."""
 
     def __init__(
-        self, terms: Terms, question: Question, *, arguments: str, waiting: int, is_spoken: bool
+        self, terms: Terms, question: Question, *, arguments: str, waiting: int, is_spoken: bool, rules: str
     ) -> None:
         self._terms = terms
         self._question = question
         self._arguments = arguments  # of its call
         self._waiting = waiting  # approvals that are open
         self._is_spoken = is_spoken  # for a screen reader
+        self._rules = rules  # the file that a saved rule goes to, as it is shown
         self._grant = ""  # other than the one that is asked for
 
     async def answer(self, number: int, total: int) -> CommandBody | None:
@@ -153,7 +154,7 @@ class Asking:
         assert isinstance(self._question, ApprovalAsked)
         denies = decision == Decision.DENY_RULE
         rules = [""] if denies else [self._question.rule, *self._question.wider_rules]
-        self._terms.say(*questions.rule_lines(self._question, decision))
+        self._terms.say(*questions.rule_lines(self._question, decision, self._rules))
         typed = await self._terms.read("save it> ") or ""
         at = 0 if typed == "yes" else index_of(typed, len(rules))
         return None if at is None else rules[at]

@@ -240,22 +240,26 @@ def no_answer(question: Question) -> CommandBody:
     return answer(question, Choice(label="", value=value), "")
 
 
-def rule_lines(question: ApprovalAsked, decision: str) -> list[str]:
-    """What saving a rule would mean, one that allows or one that denies; printed before it is confirmed."""
+def rule_lines(question: ApprovalAsked, decision: str, kept_in: str) -> list[str]:
+    """What saving a rule in that file would mean, one that allows or one that denies; printed before it is
+    confirmed."""
+    kept = f"Kept for this workspace, in {one_line(kept_in, strict=True)}."
     if decision == Decision.DENY_RULE:
         rule = one_line(question.deny_rule, strict=True)
         kind, _, body = rule.partition(" ")
         more = ", and all that begins like it" if kind in ("run", "edit", "read", "write") else ""
         lines = [f"Rule: deny {rule}", f"Would deny: {body}{more}."]
-        return [*lines, "Kept for this workspace. Type yes to save and deny, anything else to go back."]
+        return [*lines, f"{kept} Type yes to save and deny, anything else to go back."]
     lines = [
         f"Rule: {one_line(question.rule, strict=True)}",
         f"Would allow: {one_line(question.rule_allows, strict=True)}",
     ]
+    if refused := granted.NOT_BY_RULE.get(question.rule.partition(" ")[0]):
+        lines.append(f"Would not allow: {refused}.")
     for number, rule in enumerate(question.wider_rules, 2):
         lines.append(f"{number}. With one word that may vary: {one_line(rule, strict=True)}")
     wider = ", a number for a wider one" if question.wider_rules else ""
-    return [*lines, f"Kept for this workspace. Type yes to save and run{wider}, anything else to go back."]
+    return [*lines, f"{kept} Type yes to save and run{wider}, anything else to go back."]
 
 
 def answer(question: Question, choice: Choice, text: str, *, rule: str = "", grant: str = "") -> CommandBody:

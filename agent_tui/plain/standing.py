@@ -29,7 +29,7 @@ from agent_tui.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from agent_tui.engine.types import Config, SandboxStatus, TaskStatus, moved
+from agent_tui.engine.types import RULES_FILE, Config, SandboxStatus, TaskStatus, moved
 from agent_tui.outstanding import Outstanding
 from agent_tui.plain.words import count, money, sandbox_words, undo_words
 from agent_tui.safe_text import one_line
@@ -149,6 +149,11 @@ class Standing:
     def is_spoken(self) -> bool:
         """Whether a screen reader is served."""
         return self.config.interface.get("screen_reader") == "true"
+
+    @property
+    def rules(self) -> str:
+        """The file that a saved rule goes to, as it is shown."""
+        return short_path(self.config.config_dir / RULES_FILE)
 
     @property
     def live_terminals(self) -> list[TerminalChanged]:

@@ -82,7 +82,7 @@ def asked(
 ) -> tuple[CommandBody | None, list[str]]:
     """The answer and what was printed."""
     person = Person(typed, edit)
-    asking = Asking(person, question, arguments=arguments, waiting=1, is_spoken=True)
+    asking = Asking(person, question, arguments=arguments, waiting=1, is_spoken=True, rules="~/c/rules.toml")
     return asyncio.run(asking.answer(1, 1)), person.said
 
 
@@ -208,6 +208,20 @@ def test_the_lines_of_a_command_are_counted_without_what_is_above_it() -> None:
     assert [line for line in said if line.startswith("Line ")] == ["Line 1 to 40 of 41. Enter for more> "]
 
 
+def test_a_rule_that_allows_says_what_it_does_not_and_where_it_is_kept() -> None:
+    question = replace(
+        APPROVAL, rule="run make x", rule_allows="`make x` and nothing after it", wider_rules=()
+    )
+    decided, said = asked(question, "3", "yes")
+    at = said.index("Rule: run make x")
+    assert said[at + 1 : at + 4] == [
+        "Would allow: `make x` and nothing after it",
+        "Would not allow: any other word, `;` or `&&` after it, a way out of the sandbox.",
+        "Kept for this workspace, in ~/c/rules.toml. Type yes to save and run, anything else to go back.",
+    ]
+    assert decided == Decide(approval_id="a1", decision=Decision.RULE, digest="d1")
+
+
 def test_denying_for_good_shows_its_rule_before_it_is_saved() -> None:
     question = replace(
         APPROVAL, choices=(Decision.DENY, Decision.DENY_RULE, Decision.DENY_AND_PAUSE), deny_rule="run make x"
@@ -217,7 +231,7 @@ def test_denying_for_good_shows_its_rule_before_it_is_saved() -> None:
     at = said.index("Rule: deny run make x")
     assert said[at + 1 : at + 4] == [
         "Would deny: make x, and all that begins like it.",
-        "Kept for this workspace. Type yes to save and deny, anything else to go back.",
+        "Kept for this workspace, in ~/c/rules.toml. Type yes to save and deny, anything else to go back.",
         "save it> ",
     ]
     assert decided == Decide(approval_id="a1", decision=Decision.DENY_RULE, digest="d1")

@@ -72,7 +72,7 @@ def test_no_question_is_put_with_what_could_harm(kind: type) -> None:
     if isinstance(question, events.ApprovalAsked):
         offered = questions.grants(question)
         for decision in (Decision.RULE, Decision.DENY_RULE):
-            assert_harmless(questions.rule_lines(question, decision))
+            assert_harmless(questions.rule_lines(question, decision, question.cwd))
         assert_harmless([*map(questions.grant_words, offered)])
         assert_harmless([line for each in offered for line in questions.grant_facts(question, each)])
 

@@ -2,16 +2,13 @@
 time."""
 
 from agent_tui.engine.events import ApprovalAsked
+from agent_tui.granted import NOT_BY_RULE
 from agent_tui.tui import words
 from agent_tui.tui.forms.form import Choice, fact
 from agent_tui.tui.transcript.lines import Line, Span, untrusted
 from agent_tui.tui.transcript.look import Look
 
 LABEL = 12  # columns of a label
-_NOT = {
-    "run": "any other word, `;` or `&&` after it, a way out of the sandbox",
-    "host": "other hosts, other ports",
-}
 
 
 class Saving:
@@ -44,7 +41,7 @@ class Saving:
         else:
             rows = fact("rule", untrusted(f"{kind}  {body}", "strong", strict=True), look, columns=LABEL)
             rows += fact("would allow", untrusted(self._allows(rule), strict=True), look, columns=LABEL)
-        refused = "" if self.denies else _NOT.get(kind, "")
+        refused = "" if self.denies else NOT_BY_RULE.get(kind, "")
         if refused:
             rows += fact("not", [Span(refused)], look, columns=LABEL)
         return rows + fact("kept in", untrusted(self._kept_in, strict=True), look, columns=LABEL)
