@@ -43,7 +43,7 @@ class Fixed:
         app = self._app
         moment = activity.Moment(
             width=app.size.width, now=app.clock.wall(), frame=self._frame if app.pace.moves else 0,
-            editor_focused=not app.prompt.armed, draft=bool(app.editor.text), left=app.prompt.is_left,
+            editor_focused=not app.prompt.has_keys, draft=bool(app.editor.text), left=app.prompt.is_left,
             new_lines=app.transcript.new_lines, scrolled=not app.transcript.following,
             notice=self._passing or app.searching.title or app.completing.title,
             hints=app.searching.hints or app.completing.hints or app.pending_list.hints or app.offering.hints,

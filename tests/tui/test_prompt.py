@@ -142,6 +142,38 @@ async def test_feedback_is_written_inside_the_prompt(tmp_path: Path) -> None:
         assert it.engine.sent == [wanted]
 
 
+@pytest.mark.parametrize("key", ["f", "e", "p"])
+async def test_out_of_a_text_with_a_draft_open_the_keys_are_the_editors(tmp_path: Path, key: str) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await it.type("abc")
+        await it.press("shift+tab")
+        await it.press(key)
+        if key != "p":
+            await it.type("x")
+        await it.wait_for_arming()
+        await it.press("escape")
+        await it.wait_for_arming()
+        assert "·  once" in it.screen and it.app.focused is it.app.editor
+        await it.press("shift+tab")
+        assert "y  once" in it.screen and it.app.focused is it.app.prompt
+        await it.press("n")
+        assert [body.decision for body in it.engine.sent_of(commands.Decide)] == [Decision.DENY]  # type: ignore[attr-defined]
+        assert it.app.editor.text == "abc"
+
+
+@pytest.mark.parametrize("draft", ["abc", ""])
+async def test_the_activity_line_names_the_key_that_leaves_a_text_in_the_prompt(
+    tmp_path: Path, draft: str
+) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await it.type(draft)
+        await it.press("shift+tab", "f")
+        await it.type("not now")
+        assert "─ Tab type a message ──" in it.screen and "Enter steer" not in it.screen
+        await it.press("escape")
+        assert ("Shift+Tab answer it" in it.screen) == bool(draft)
+
+
 async def test_an_edited_command_is_sent_as_text(tmp_path: Path) -> None:
     async with driven(tmp_path, scenes.asks()) as it:
         await it.wait_for_arming()

@@ -217,6 +217,11 @@ class Prompt(Vertical, can_focus=True):
         """Whether a text is being written inside: keys belong to its input."""
         return self.form is not None and self.form.writing is not None
 
+    @property
+    def has_keys(self) -> bool:
+        """Whether keys are for the question, or for a text that is written inside."""
+        return self.armed or (self.is_writing and self.has_focus_within)
+
     def take_focus(self) -> None:
         """To the input while a text is written, so that a prompt that arms does not take its keys."""
         (self._input if self.is_writing else self).focus()
@@ -225,7 +230,7 @@ class Prompt(Vertical, can_focus=True):
         if self.has_class("-writing"):
             self.remove_class("-writing")
             if self._input.has_focus:
-                self.focus()
+                self.focus() if self.armed else self._to_editor("")
 
     def seen_to_end(self, form: forms.Form) -> None:
         """All of a question was read in full view."""
@@ -284,9 +289,8 @@ class Prompt(Vertical, can_focus=True):
 
     def check(self) -> None:
         """Arm when the pause is over."""
-        if self.form is None or self.disabled:
-            return
-        if self._arming.is_armed(self._clock(), draft=self.draft or self._is_away):
+        is_shown = self.form is not None and not self.disabled
+        if is_shown and self._arming.is_armed(self._clock(), draft=self.draft or self._is_away):
             self._set_armed(True)
 
     def _set_armed(self, armed: bool) -> None:
@@ -365,8 +369,7 @@ class Prompt(Vertical, can_focus=True):
             self._press(self._letter(key, character))
 
     def _scrolls(self, key: str) -> bool:
-        keys = {choice.key for choice in self.form.choices()} if self.form is not None else set()
-        return key not in keys
+        return self.form is None or key not in {choice.key for choice in self.form.choices()}
 
     def _letter(self, key: str, character: str | None) -> str:
         """The key, or for a digit the choice in that row where letters are not digits themselves."""
