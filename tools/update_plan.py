@@ -14,7 +14,8 @@ _PARAMETERS = {
                 "type": "object",
                 "properties": {
                     "step": {"type": "string", "minLength": 1, "description": "what is to be done"},
-                    "status": {"type": "string", "enum": ["pending", "in_progress", "completed"]},
+                    "status": {"type": "string", "enum": ["pending", "in_progress", "completed", "dropped"]},
+                    "note": {"type": "string", "description": "why a step was dropped, in a few words"},
                 },
                 "required": ["step", "status"],
                 "additionalProperties": False,

@@ -324,7 +324,8 @@ class Compactor:
             f"waiting for approval: {asked.assessment.shown[:300]}" for asked in fold.approvals.values()
         ]
         if fold.plan is not None:
-            lines += [f"plan: {step.text} ({step.status})" for step in fold.plan.steps]
+            noted = [(step, f": {step.note}" if step.note else "") for step in fold.plan.steps]
+            lines += [f"plan: {step.text} ({step.status}{why})" for step, why in noted]
         return tuple(lines)
 
     # --- layer 3 ------------------------------------------------------------------------------

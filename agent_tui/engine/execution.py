@@ -132,7 +132,11 @@ def _answered(answer: str | None, otherwise: str) -> Outcome:
 
 async def _plan(scope: Scope, arguments: Arguments) -> Outcome:
     steps = tuple(
-        PlanStep(text=str(step.get("step", "")), status=step.get("status", "pending"))
+        PlanStep(
+            text=str(step.get("step", "")),
+            status=step.get("status", "pending"),
+            note=str(step.get("note", "")) if step.get("status") == "dropped" else "",
+        )
         for step in arguments.get("plan", ())
     )
     await scope.session.commit(PlanChanged(steps=steps, explanation=str(arguments.get("explanation") or "")))

@@ -247,7 +247,8 @@ class PlanStep:
     """One line of the model's plan."""
 
     text: str
-    status: Literal["pending", "in_progress", "completed"]
+    status: Literal["pending", "in_progress", "completed", "dropped"]
+    note: str = ""  # why it was dropped
 
 
 @frozen

@@ -136,8 +136,11 @@ def _simple(body: Body) -> list[str]:
         case RolledBack():
             return [_rolled_back(body)]
         case PlanChanged():
-            marks = {"pending": "to do", "in_progress": "now", "completed": "done"}
-            steps = [f"  {n}. {one_line(s.text)} ({marks[s.status]})" for n, s in enumerate(body.steps, 1)]
+            marks = {"pending": "to do", "in_progress": "now", "completed": "done", "dropped": "dropped"}
+            why = {s: f": {one_line(s.note)}" if s.note else "" for s in body.steps}
+            steps = [
+                f"  {n}. {one_line(s.text)} ({marks[s.status]}{why[s]})" for n, s in enumerate(body.steps, 1)
+            ]
             return ["Plan:", *steps]
         case TerminalChanged(state="live"):
             return []  # its call said so

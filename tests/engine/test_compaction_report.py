@@ -63,13 +63,15 @@ async def test_the_steps_and_messages_that_are_told_are_those_of_the_record(tmp_
 
 
 async def test_a_plan_is_kept_by_the_ledger(tmp_path: Path) -> None:
-    plan = calls(("update_plan", {"plan": [{"step": "build all", "status": "pending"}]}))
+    dropped = {"step": "rename", "status": "dropped", "note": "breaks imports"}
+    plan = calls(("update_plan", {"plan": [{"step": "build all", "status": "pending"}, dropped]}))
     async with engine(tmp_path, plan, *steps(15), text("done"), info=SMALL) as run:
         run.toolbox.behaviour["exec_command"] = long_output
         run.send(Submit(text="go"))
         await run.wait(TurnEnded)
         assert run.bodies(PlanChanged)
-        assert "plan: build all" in repr(view_of(run.scope()).units[0])
+        kept = repr(view_of(run.scope()).units[0])
+        assert "plan: build all (pending)" in kept and "plan: rename (dropped: breaks imports)" in kept
     assert all(epoch.kept is not None and epoch.kept.plan for epoch in run.bodies(CompactionEnded))
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from agent_tui.engine.types import PlanStep
+from agent_tui.safe_text import one_line
 from agent_tui.tui import words
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript import blocks, card, compaction
@@ -105,20 +107,32 @@ def _plan(block: blocks.Plan, look: Look) -> list[Line]:
     rows: list[Line] = [
         (Span(look.glyphs.plan + " ", "accent"), Span(f"plan{separator}{done} of {len(block.steps)} done"))
     ]
-    marks = {"completed": "[x] ", "in_progress": "[>] ", "pending": "[ ] "}
+    marks = {"completed": "[x] ", "in_progress": "[>] ", "pending": "[ ] ", "dropped": "[-] "}
     steps = [step for step in block.steps if not look.low or step.status == "in_progress"]
     for step in steps:
-        current = step.status == "in_progress"
+        role = {"in_progress": "strong", "dropped": "muted"}.get(step.status, "text")
         lead = (Span("  " + marks[step.status], "text"),)
-        room = look.width - (4 if current else 0)
-        wrapped = wrap(
-            untrusted(step.text, "strong" if current else "text"), room, first=lead, rest=line("      ")
-        )
-        if current and wrapped:
-            gap = look.width - width_of(wrapped[0]) - 3
-            wrapped[0] = (*wrapped[0], Span(" " * gap), Span("now", "accent"))
+        end = _plan_end(step, look)
+        wide = width_of(end)
+        beside = end if wide < look.width // 2 else ()  # a long reason stands below
+        room = look.width - (width_of(beside) + 1 if beside else 0)
+        wrapped = wrap(untrusted(step.text, role), room, first=lead, rest=line("      "))
+        if beside and wrapped:
+            gap = look.width - width_of(wrapped[0]) - wide
+            wrapped[0] = (*wrapped[0], Span(" " * gap), *beside)
+        elif end:
+            wrapped += wrap(end, look.width, first=line("      "), rest=line("      "))
         rows += wrapped
     return rows
+
+
+def _plan_end(step: PlanStep, look: Look) -> Line:
+    """What stands at the right end of a step."""
+    if step.status == "in_progress":
+        return (Span("now", "accent"),)
+    if step.status == "dropped":
+        return tuple(untrusted(f"dropped: {one_line(step.note)}" if step.note else "dropped", "muted"))
+    return ()
 
 
 def _rolled_back(block: blocks.RolledBack, look: Look) -> list[Line]:
