@@ -323,7 +323,7 @@ async def test_a_question_with_any_number_of_options_takes_a_digit_for_each(
     )
     async with driven(tmp_path, [*scenes.turn(), asked], size=(80, 30)) as it:
         await it.wait_for_arming()
-        if count and free_text:
+        if free_text or not count:
             await it.press("1234567890"[count])
         if count and not free_text:
             await it.press(str(count))
@@ -332,6 +332,18 @@ async def test_a_question_with_any_number_of_options_takes_a_digit_for_each(
             await it.type("mine")
             await it.press("enter")
             assert it.engine.sent == [commands.Answer(question_id="q1", text="mine")]
+
+
+async def test_what_is_typed_as_a_question_without_options_comes_is_no_answer(tmp_path: Path) -> None:
+    asked = events.QuestionAsked(question_id="q1", call_id="c1", text="Which?", options=(), free_text=True)
+    async with driven(tmp_path, [*scenes.turn()]) as it:
+        await it.type("mind the t")
+        it.engine.emit(asked)
+        await it.settle()
+        await it.type("ests")
+        await it.press("enter")
+        assert [body.text for body in it.engine.sent_of(commands.Submit)] == ["mind the tests"]
+        assert it.engine.sent_of(commands.Answer) == []
 
 
 async def test_free_text_answers_a_question(tmp_path: Path) -> None:

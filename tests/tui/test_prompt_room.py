@@ -128,6 +128,4 @@ async def test_what_an_answer_needs_is_always_on_the_screen(tmp_path: Path, seed
                 assert complaints(it) == [], f"{key}\n{it.screen}"
                 if it.app.prompt.is_writing:
                     await it.press("escape")
-                if it.app.prompt.form is None:  # a question without options was left
-                    return
                 await it.wait_for_arming()

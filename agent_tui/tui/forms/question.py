@@ -26,8 +26,6 @@ class QuestionForm:
     def __init__(self, event: events.QuestionAsked) -> None:
         self.event = event
         self.writing: Writing | None = None
-        if not event.options:
-            self._write()
 
     def object(self, look: Look) -> list[Line]:
         """The question."""
@@ -43,7 +41,8 @@ class QuestionForm:
         """The options, free text, Esc."""
         options = [_option(key, text) for key, text in zip(DIGITS, self.event.options, strict=False)]
         if self.event.free_text or not options:
-            options.append(Choice(key=DIGITS[len(options)], label="say something else"))
+            label = "say something else" if options else "answer in your own words"
+            options.append(Choice(key=DIGITS[len(options)], label=label))
         return [*options, Choice(key="Esc", label="no answer, and pause")]
 
     def corner(self) -> str:
@@ -69,7 +68,7 @@ class QuestionForm:
 
     def dismiss(self) -> Effect:
         """No answer."""
-        if self.writing is not None and self.event.options:
+        if self.writing is not None:
             self.writing = None
             return None
         return self._answer(None)
