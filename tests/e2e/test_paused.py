@@ -38,7 +38,7 @@ def test_line_mode_says_that_a_run_is_paused_and_goes_on(program: Program, model
         terminal.type("/quit\r")
         assert terminal.end() == 0
     with Terminal(program, "resume", "--last", *flags) as terminal:
-        terminal.expect("Paused: an empty line goes on.")
+        terminal.expect("Paused: 2 calls not run. An empty line goes on.")
         terminal.expect("you>")
         terminal.type("\r")
         terminal.expect("I see")
