@@ -4,6 +4,8 @@ Keys that come close together become one record. What was typed where a terminal
 the prompt for a password, is in no record and in no notice: only that something was.
 """
 
+import asyncio
+
 from agent_tui.engine.commands import TerminalInput
 from agent_tui.engine.events import TerminalTyped
 from agent_tui.engine.session import Part, Session
@@ -27,10 +29,10 @@ class ByHand:
             add(self._records, TerminalTyped(terminal=body.terminal, signal=body.signal))
 
     async def store(self) -> None:
-        """One record for what belongs together."""
+        """One record for what belongs together; stored also when whoever asked is cancelled meanwhile."""
         records, self._records = self._records, []
         if records:
-            await self._session.settle(*records)
+            await asyncio.shield(self._session.settle(*records))
 
     async def tell(self) -> None:
         """Tell the model what it has not been told. Raises RecordsError."""

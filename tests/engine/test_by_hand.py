@@ -1,9 +1,11 @@
 """What the person types into live terminals: recorded, and told to the model once."""
 
+import asyncio
 from pathlib import Path
 
+from agent_tui.engine.by_hand import ByHand
 from agent_tui.engine.commands import Continue, Submit, TerminalInput
-from agent_tui.engine.events import CallStarted, Refused, TerminalTyped, TurnEnded
+from agent_tui.engine.events import CallStarted, NoticeRaised, Refused, TerminalTyped, TurnEnded
 from agent_tui.engine.typed import MAX_CHARS, MAX_RECORDS, MAX_TOLD, TYPED_NOTICE, add, notice_of
 from context.items import NoticeItem
 from tests.engine.fakes import Engine, calls, engine, text
@@ -91,6 +93,19 @@ async def test_what_was_typed_last_is_stored_with_the_end_of_the_session(tmp_pat
         run.toolbox.live = LIVE
         await type_in(run, TerminalInput(terminal="t2", chars="exit\r"))
     assert "".join(one.chars for one in run.bodies(TerminalTyped)) == "exit\r"
+
+
+async def test_what_waits_to_be_stored_as_the_lookout_ends_is_stored(tmp_path: Path) -> None:
+    async with engine(tmp_path) as run:
+        by_hand = ByHand(run.session)
+        by_hand.note(TerminalInput(terminal="t2", chars="exit\r"), is_hidden=False)
+        ahead = asyncio.create_task(run.session.commit(NoticeRaised(text="stored first")))
+        storing = asyncio.create_task(by_hand.store())
+        await asyncio.sleep(0)  # the one is being stored, the other waits for it
+        storing.cancel()
+        await ahead
+        await run.session.settle()
+        assert [one.chars for one in run.session.fold.typed] == ["exit\r"]
 
 
 def test_records_and_notices_are_bounded_and_escaped() -> None:
