@@ -251,6 +251,16 @@ async def test_beside_others_what_denies_comes_first_and_digits_follow_the_rows(
         assert [body.decision for body in it.engine.sent_of(commands.Decide)] == [Decision.DENY]  # type: ignore[attr-defined]
 
 
+async def test_a_raised_digit_is_no_row(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await it.wait_for_arming()
+        await it.press("²")  # a key of its own on some keyboards
+        await it.wait_for_arming()
+        assert it.engine.sent == []
+        await it.press("1")
+        assert [body.decision for body in it.engine.sent_of(commands.Decide)] == [Decision.ONCE]  # type: ignore[attr-defined]
+
+
 async def test_a_long_command_must_be_seen_before_it_can_be_allowed(tmp_path: Path) -> None:
     long = "\n".join(f"echo line {number}" for number in range(60)) + "\ntouch EVIL"
     async with driven(tmp_path, [*scenes.turn(), *scenes.approval(1, long)]) as it:

@@ -375,7 +375,7 @@ class Prompt(Vertical, can_focus=True):
         """The key, or for a digit the choice in that row where letters are not digits themselves."""
         choices = self.form.choices() if self.form is not None else ()
         keys = [choice.key for choice in choices]
-        if key.isdigit() and not any(each.isdigit() for each in keys) and 0 < int(key) <= len(keys):
+        if key.isdecimal() and not any(each.isdigit() for each in keys) and 0 < int(key) <= len(keys):
             return keys[int(key) - 1]
         return key if key == "question_mark" else character or key
 
