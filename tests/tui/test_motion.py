@@ -7,6 +7,7 @@ import pytest
 from textual import events as toolkit
 
 from agent_tui.engine import events
+from agent_tui.tui import pace
 from agent_tui.tui.driver import AgentDriver, OutputThread
 from agent_tui.tui.pace import Pace
 from tests.tui import scenes
@@ -22,25 +23,32 @@ async def streamed(it: Driven, *more: events.Body) -> None:
         await it.pilot.pause()
 
 
+@pytest.fixture
+def away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits for the second of a terminal without focus waits as long as a test lasts."""
+    assert pace.AWAY_S == 1.0
+    monkeypatch.setattr(pace, "AWAY_S", 600.0)
+
+
+@pytest.mark.usefixtures("away")
 async def test_without_focus_streamed_text_waits_for_a_second_or_for_the_focus(tmp_path: Path) -> None:
     async with driven(tmp_path, scenes.turn()) as it:
         it.app.post_message(toolkit.AppBlur())
         await it.settle()
         await streamed(it)
         due = it.app.pace._due
-        assert due is not None and due._interval == 1.0 and "a new word" not in it.screen
+        assert due is not None and due._interval == pace.AWAY_S and "a new word" not in it.screen
         it.app.post_message(toolkit.AppFocus())
         await it.until("a new word")
 
 
+@pytest.mark.usefixtures("away")
 async def test_without_focus_what_is_no_stream_is_told_at_once(tmp_path: Path) -> None:
     async with driven(tmp_path, scenes.turn()) as it:
         it.app.post_message(toolkit.AppBlur())
         await it.settle()
         await streamed(it)
         it.engine.emit(events.NoticeRaised(text="look here"))
-        while it.app.pace._due is not None and it.app.pace._due._interval == 1.0:
-            await it.pilot.pause()
         await it.until("look here")
         assert "a new word" in it.screen
 
