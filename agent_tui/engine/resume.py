@@ -189,14 +189,14 @@ class Recovery:
         return ""
 
     async def _roll_back(self, call: Call, conflicts: Mapping[str, str]) -> str:
+        from agent_tui.engine.undo import known
+
         checkpoint_id = call.started.checkpoint_id if call.started else ""
         if not checkpoint_id:
             return "there is no checkpoint before this call"
         try:
             files = await self._scope.ports.checkpointer.rollback(
-                checkpoint_id,
-                choices={path: c for path, c in conflicts.items() if c in ("keep", "take", "merge")},  # type: ignore[misc]  # checked
-                session=self._session.id,
+                checkpoint_id, choices=known(conflicts), session=self._session.id
             )
         except CheckpointError as error:
             return str(error)

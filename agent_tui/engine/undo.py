@@ -4,7 +4,7 @@ Files first, then the record: a crash between the two leaves the story longer th
 the checkpoint taken before the rollback still tells.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from itertools import takewhile
 from typing import assert_never
@@ -15,7 +15,7 @@ from agent_tui.engine.events import GrantRemoved, RolledBack
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Part, Session
 from agent_tui.errors import AgentError
-from checkpoints.types import Cause, Checkpoint, CheckpointError, Phase, RollbackResult
+from checkpoints.types import Cause, Checkpoint, CheckpointError, Choice, Phase, RollbackResult
 from context.items import CompactionItem, Item, NoticeItem, Origin, ResponseItem, RollbackItem, UserItem
 from context.units import visibility_of
 
@@ -38,7 +38,7 @@ async def roll_back(scope: Scope, asked: Rollback, cause: str) -> str:
             files = await checkpointer.rollback(
                 target.id,
                 paths=asked.paths,
-                choices={path: c for path, c in asked.choices.items() if c in ("keep", "take", "merge")},  # type: ignore[misc]  # checked
+                choices=known(asked.choices),
                 default="keep" if asked.default_choice == "abort" else asked.default_choice,
                 session=session.id,
             )
@@ -101,6 +101,11 @@ async def checkpoint_of(scope: Scope, checkpoint_id: str) -> Checkpoint:
     if not checkpoint_id and own:
         return min((one for one in own if one.cause.turn == own[0].cause.turn), key=lambda one: one.seq)
     raise CheckpointError(f"there is no checkpoint `{checkpoint_id}`; `agent-tui checkpoints` lists them")
+
+
+def known(choices: Mapping[str, str]) -> dict[str, Choice]:
+    """What was chosen for files in conflict, without what is no choice."""
+    return {path: one for path, one in choices.items() if one in ("keep", "take", "merge")}  # type: ignore[misc]  # checked
 
 
 def rollback_parts(
