@@ -100,7 +100,7 @@ def code(answer: bytes) -> int:
 
 
 @asynccontextmanager
-async def way(port: int, **options: object) -> AsyncIterator[Way]:
+async def way(port: int) -> AsyncIterator[Way]:
     """The name `pip.test` leads to a server of the test, whose address is listed."""
     made = Way(names={"pip.test": ["127.0.0.1"]}, listed=(f"pip.test:{port}", f"127.0.0.1:{port}"))
     async with made.open():
@@ -299,9 +299,10 @@ async def test_nothing_is_sent_for_a_client_that_left_before_the_answer(resets: 
 
 
 async def test_whoever_waits_for_an_answer_ends_with_the_command() -> None:
-    to, ended = Way(names={}), asyncio.Event()
+    to, began, ended = Way(names={}), asyncio.Event(), asyncio.Event()
 
     async def ask(_: Target) -> str:
+        began.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -309,13 +310,13 @@ async def test_whoever_waits_for_an_answer_ends_with_the_command() -> None:
         return ""
 
     to.ask = ask  # type: ignore[method-assign]
-    async with to.open():
-        reader, writer = await asyncio.open_connection("127.0.0.1", to.port)
-        writer.write(b"CONNECT pip.test:443 HTTP/1.1\r\n\r\n")
-        await writer.drain()
-        await asyncio.sleep(0)
     async with asyncio.timeout(WAIT_S):
-        await reader.read()
+        async with to.open():
+            reader, writer = await asyncio.open_connection("127.0.0.1", to.port)
+            writer.write(b"CONNECT pip.test:443 HTTP/1.1\r\n\r\n")
+            await began.wait()
+        assert ended.is_set()
+        assert await reader.read() == b""
     writer.close()
 
 
