@@ -254,9 +254,17 @@ async def test_a_change_while_the_checkpoint_is_taken_holds_for_the_call_behind_
     assert (sandboxes(run), len(run.toolbox.ran)) == (["read-only, net off"], 1)
 
 
+@pytest.mark.parametrize(
+    ("decision", "attempts", "result"),
+    [
+        (Decision.ONCE, ["workspace, net off", "read-only, net on"], "ran exec_command"),
+        (Decision.DENY, ["workspace, net off"], "no"),
+    ],
+)
 async def test_a_grant_is_asked_for_again_where_a_setting_changes_before_the_second_attempt_starts(
-    tmp_path: Path,
+    tmp_path: Path, decision: Decision, attempts: list[str], result: str
 ) -> None:
+    """A denial then leaves the first result."""
     checkpointer = ChangesWhileTaking(2)
     script = calls(("exec_command", {"cmd": "fetch"})), text("done")
     async with engine(tmp_path, *script, checkpointer=checkpointer) as run:
@@ -268,25 +276,10 @@ async def test_a_grant_is_asked_for_again_where_a_setting_changes_before_the_sec
         again = await asked_of(run, 2)
         assert again.why.startswith("the sandbox changed after you were asked")
         assert len(run.toolbox.ran) == 1
-        allow(run, again)
+        run.send(Decide(approval_id=again.approval_id, decision=decision, digest=again.digest))
         await run.wait(TurnEnded)
-    assert sandboxes(run) == ["workspace, net off", "read-only, net on"]
-
-
-async def test_a_denial_of_a_grant_that_is_asked_for_again_leaves_the_first_result(tmp_path: Path) -> None:
-    checkpointer = ChangesWhileTaking(2)
-    script = calls(("exec_command", {"cmd": "fetch"})), text("done")
-    async with engine(tmp_path, *script, checkpointer=checkpointer) as run:
-        checkpointer.run = run
-        with_real_gate(run)
-        denying_once(run)
-        run.send(Submit(text="go"))
-        allow(run, await asked_of(run, 1))
-        again = await asked_of(run, 2)
-        run.send(Decide(approval_id=again.approval_id, decision=Decision.DENY, digest=again.digest))
-        await run.wait(TurnEnded)
-    assert [body.outcome.text for body in run.bodies(CallEnded)] == ["no"]
-    assert len(run.toolbox.ran) == 1
+    assert sandboxes(run) == attempts and len(run.toolbox.ran) == len(attempts)
+    assert [body.outcome.text for body in run.bodies(CallEnded)] == [result]
 
 
 class Reads(FakeToolbox):

@@ -17,7 +17,7 @@ from tests.tui.test_keys import ALT_DOWN, ALT_UP, CTRL_UP, DOWN, ESC, F1, LEFT, 
 PASTE = b"\x1b[200~%s\x1b[201~"
 
 
-def holds(text: str, **of: object) -> Callable[[Driven], bool]:
+def holds(text: str) -> Callable[[Driven], bool]:
     """The draft is this, nothing else is open and nothing was asked of the engine."""
     return lambda it: it.app.editor.text == text and len(it.app.screen_stack) == 1 and not it.engine.sent
 
@@ -130,26 +130,33 @@ async def test_in_the_history_search(tmp_path: Path, keys: bytes, check: Callabl
         assert check(it), it.screen
 
 
-BREAKS = {
-    "kitty, shift": b"\x1b[13;2u",
-    "kitty, alt": b"\x1b[13;3u",
-    "modifyOtherKeys, shift": b"\x1b[27;2;13~",
-    "modifyOtherKeys, alt": b"\x1b[27;3;13~",
-    "alt": b"\x1b\r",
-    "line feed": b"\n",
+BROKEN, BEFORE_TWO = "one\ntwo", "one xtwo"
+IN_EVERY_INPUT = {
+    "a line is broken: kitty, shift": (b"one\x1b[13;2utwo", BROKEN),
+    "a line is broken: kitty, alt": (b"one\x1b[13;3utwo", BROKEN),
+    "a line is broken: modifyOtherKeys, shift": (b"one\x1b[27;2;13~two", BROKEN),
+    "a line is broken: modifyOtherKeys, alt": (b"one\x1b[27;3;13~two", BROKEN),
+    "a line is broken: alt": (b"one\x1b\rtwo", BROKEN),
+    "a line is broken: line feed": (b"one\ntwo", BROKEN),
+    "a word is passed: alt+b": (b"one two\x1bbx", BEFORE_TWO),
+    "a word is passed: alt+b, kitty": (b"one two\x1b[98;3ux", BEFORE_TWO),
+    "a word is passed: ctrl+left": (b"one two\x1b[1;5Dx", BEFORE_TWO),
+    "a word is passed: alt+f": (b"one two\x01\x1bf\x1bf\x1bbx", BEFORE_TWO),
+    "a word is removed: alt+backspace": (b"one two\x1b\x7fxtwo", BEFORE_TWO),
+    "a word is removed: alt+backspace, kitty": (b"one two\x1b[127;3uxtwo", BEFORE_TWO),
 }
 
 
-@pytest.mark.parametrize("keys", BREAKS.values(), ids=BREAKS)
-async def test_enter_with_shift_or_alt_breaks_the_line_in_every_input(tmp_path: Path, keys: bytes) -> None:
+@pytest.mark.parametrize(("keys", "text"), IN_EVERY_INPUT.values(), ids=IN_EVERY_INPUT)
+async def test_keys_of_writing_do_the_same_in_every_input(tmp_path: Path, keys: bytes, text: str) -> None:
     async with driven(tmp_path, scenes.asks(), on=gallery.Scene().on) as it:
-        await it.feed(b"one" + keys + b"two")
-        assert it.app.editor.text == "one\ntwo"
+        await it.feed(keys)
+        assert it.app.editor.text == text
         await it.feed(b"\x03")
         await it.wait_for_arming()
         await it.feed(b"f")
-        await it.feed(b"one" + keys + b"two")
-        assert it.app.prompt.written == "one\ntwo"
+        await it.feed(keys)
+        assert it.app.prompt.written == text
         assert not deciding(it)
 
 
@@ -199,28 +206,6 @@ async def test_a_digit_beyond_the_numbered_rows_of_a_question_answers_nothing(tm
         assert rows[-1].key == "Esc" and rows[-2].key == str(len(rows) - 1)
         await it.feed(b"%d" % len(rows))
         assert not it.engine.sent
-
-
-WORDS = {
-    "alt+b": b"\x1bbx",
-    "alt+b, kitty": b"\x1b[98;3ux",
-    "ctrl+left": b"\x1b[1;5Dx",
-    "alt+backspace": b"\x1b\x7fxtwo",
-    "alt+backspace, kitty": b"\x1b[127;3uxtwo",
-    "alt+f": b"\x01\x1bf\x1bf\x1bbx",
-}
-
-
-@pytest.mark.parametrize("keys", WORDS.values(), ids=WORDS)
-async def test_words_are_passed_and_removed_in_every_input(tmp_path: Path, keys: bytes) -> None:
-    async with driven(tmp_path, scenes.asks(), on=gallery.Scene().on) as it:
-        await it.feed(b"one two" + keys)
-        assert it.app.editor.text == "one xtwo"
-        await it.feed(b"\x03")
-        await it.wait_for_arming()
-        await it.feed(b"f")
-        await it.feed(b"one two" + keys)
-        assert it.app.prompt.written == "one xtwo"
 
 
 def three() -> list[events.Body]:
