@@ -102,10 +102,10 @@ _QUOTA = re.compile(
 )
 _REFUSED = re.compile(r"content (?:management )?(?:policy|filter)|flagged|usage polic", re.I)
 
-
-# How servers say that they have no such model; many give no name for it.
+# How servers say that they have no such model; many give no name for it. A name has an end: without one a
+# long text full of the word takes minutes.
 _NO_MODEL = re.compile(
-    r"\bmodels?[ :/]+[`'\"]?[\w./:@-]+[`'\"]?,? (?:is |was )?(?:not found|does not exist)"
+    r"\bmodels?[ :/]{1,3}[`'\"]?[\w./:@-]{1,200}[`'\"]?,? (?:is |was )?(?:not found|does not exist)"
     r"|^model: \S+$"  # Anthropic
     r"|\bmodel not (?:found|exist)\b"
     r"|\bis not a valid model\b"  # OpenRouter
@@ -243,5 +243,5 @@ def _status(value: Mapping[str, Any]) -> int | None:
 
 def _plain(text: str) -> str:
     """A gateway's HTML page as text: its title is what counts."""
-    title = re.search(r"<title>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
-    return title.group(1) if title else re.sub("<[^>]*>", " ", text)
+    title = re.search("<title>([^<]*)</title>", text, re.IGNORECASE)
+    return title.group(1) if title else re.sub("<[^<>]*>", " ", text)

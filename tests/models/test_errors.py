@@ -1,5 +1,6 @@
 """The table from what providers send to classes of failure."""
 
+import time
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from agent_tui.models.base import ErrorKind, ModelError
 from agent_tui.models.errors import from_response, retry_after
 from agent_tui.models.line import one_line
+from agent_tui.models.transport import MAX_REFUSAL_BYTES
 
 NOW = 1_000_000_000.0  # 2001-09-09 01:46:40 UTC
 
@@ -231,3 +233,16 @@ def test_the_text_of_a_provider_behind_a_router_is_told() -> None:
         "error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": "too many tools"}}
     }
     assert from_response(400, body, now=NOW).message == "Provider returned error: too many tools"
+
+
+@pytest.mark.parametrize("piece", ["model:", "model ", "<", "<title>", "unknown model ", "n_ctx "])
+def test_no_text_keeps_the_program_busy(piece: str) -> None:
+    begun = time.process_time()
+    from_response(404, (piece * MAX_REFUSAL_BYTES)[:MAX_REFUSAL_BYTES], now=NOW)
+    assert time.process_time() - begun < 5
+
+
+def test_of_a_page_its_title_is_told_and_else_its_text() -> None:
+    page = "<html><head><TITLE>\n502 Bad\nGateway</TITLE></head><p>nginx</p></html>"
+    assert from_response(502, page, now=NOW).message == "502 Bad Gateway"
+    assert from_response(502, "<p>no\n<b>upstream</b></p>", now=NOW).message == "no upstream"
