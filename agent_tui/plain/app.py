@@ -30,7 +30,6 @@ from agent_tui.engine.events import (
     ApprovalAsked,
     ApprovalDecided,
     Event,
-    InputAccepted,
     InputReturned,
     Inspected,
     LostResultAsked,
@@ -62,6 +61,7 @@ from agent_tui.plain.lines import (
 from agent_tui.plain.menus import Menus
 from agent_tui.plain.progress import Progress
 from agent_tui.plain.questions import Question
+from agent_tui.plain.sent import Sent
 from agent_tui.plain.standing import Standing
 from agent_tui.plain.wording import Narrator
 from agent_tui.safe_text import one_line, visible
@@ -93,7 +93,7 @@ class PlainApp:
         self._held: list[str] | None = []  # lines that wait: for the first ones, for an editor
         self.is_bare = False  # what is printed stands behind an open prompt, not above it
         self._is_prompting = False
-        self._sent: set[str] = set()  # command ids of messages that were neither accepted nor refused yet
+        self._sent = Sent()
         self._closed = asyncio.Event()
         self._begun = asyncio.Event()
         self._idle = asyncio.Event()
@@ -181,7 +181,11 @@ class PlainApp:
             if not reply.done():  # nobody waits for it any more
                 reply.set_result(body)
             return
-        self._follow_sent(event)
+        self._sent.take(event)
+        if isinstance(body, InputReturned):  # the next draft, with its pictures
+            known = self.standing.pending.get(body.input_id)
+            self._menus.give_back(known.images if known is not None else ())
+            self._give_back(body.text)
         self.standing.take(body)
         match body:
             case SessionStarted():
@@ -227,20 +231,6 @@ class PlainApp:
         if not self._asked and not self._is_choosing:
             self._draft = typed or self._draft
 
-    def _follow_sent(self, event: Event) -> None:
-        """A message that comes back is the next draft, with its pictures."""
-        match event.body:
-            case InputAccepted():
-                self._sent.discard(event.cause)
-            case Refused(command_id=refused):
-                self._sent.discard(refused)
-            case InputReturned(input_id=returned, text=text):
-                known = self.standing.pending.get(returned)
-                self._menus.give_back(known.images if known is not None else ())
-                self._give_back(text)
-            case _:
-                pass
-
     def _give_back(self, text: str) -> None:
         """What was said is the next draft again, behind what is typed now."""
         self._set_aside()
@@ -248,8 +238,9 @@ class PlainApp:
 
     @property
     def _is_busy(self) -> bool:
-        """A turn runs, or a message waits for one."""
-        return self.standing.running or bool(self._sent or self.standing.pending)
+        """Something runs, is about to, or waits for its turn."""
+        standing = self.standing
+        return standing.running or standing.is_compacting or bool(self._sent or standing.pending)
 
     def _note_idle(self) -> None:
         """Idle: there is nothing to do, or a question holds everything up."""
@@ -313,7 +304,7 @@ class PlainApp:
         now = time.monotonic()
         again = now - self._interrupted_at < FORCE_WITHIN_S
         self._interrupted_at = now
-        if self.standing.running or self.standing.is_compacting:
+        if self.standing.running or self.standing.is_compacting or self._sent.runs_own:
             self.send(Interrupt(force=again))
             return True
         if not again:
@@ -444,10 +435,10 @@ class PlainApp:
     def send(self, body: CommandBody) -> None:
         """To the engine."""
         self._commands += 1
-        if isinstance(body, Submit):
-            self._sent.add(f"plain-{self._commands}")
-            self._note_idle()
-        self._engine.send(Command(id=f"plain-{self._commands}", body=body))
+        command = Command(id=f"plain-{self._commands}", body=body)
+        self._sent.add(command)
+        self._note_idle()
+        self._engine.send(command)
 
     def say(self, *lines: str) -> None:
         """Print lines; of blank ones in a row only the first."""

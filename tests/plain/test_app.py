@@ -21,7 +21,9 @@ from agent_tui.engine.commands import (
     Decide,
     EditPending,
     Inspect,
+    Interrupt,
     Rollback,
+    RunShell,
     Set,
     Shutdown,
     Subject,
@@ -42,6 +44,7 @@ from agent_tui.engine.events import (
     LostResultAsked,
     NoticeRaised,
     QuestionAsked,
+    Refused,
     RetryScheduled,
     RolledBack,
     SessionClosed,
@@ -56,6 +59,7 @@ from agent_tui.engine.types import Config, Decision, EndReason, InputKind, Sandb
 from agent_tui.plain import app as plain_app
 from agent_tui.plain import questions
 from agent_tui.plain.app import PlainApp
+from agent_tui.plain.lines import Interrupted
 from checkpoints.types import Cause, Checkpoint, Health, Kept, Phase
 from context.codec import encode
 from context.items import Image, Usage
@@ -346,6 +350,67 @@ async def test_an_empty_line_ends_a_wait_for_the_model_whatever_came_beside_it(t
 
     engine = await run(tmp_path, FakeLines(["do it", "", "", "/quit"]), react)
     assert engine.sent == [Submit(text="do it"), Continue(), Shutdown()]
+
+
+@pytest.mark.parametrize(
+    ("line", "begins", "ends"),
+    [
+        ("", [TurnStarted(task_id="t1", run_id="r2")], [ENDED]),
+        (
+            "!make",
+            [CallProposed(call_id="p1", step_id="", tool="exec_command", arguments="{}", by="person")],
+            [
+                CallEnded(
+                    call_id="p1", tool="exec_command", changes=(), external=(), duration_s=1.0,
+                    outcome=Outcome(status=OutcomeStatus.SUCCEEDED, text=""),
+                )
+            ],
+        ),
+        ("/compact", [StatusChanged(activity="compacting")], [StatusChanged(activity="")]),
+    ],
+    ids=["go on", "own command", "compact"],
+)  # fmt: skip
+async def test_the_end_of_the_input_waits_for_what_its_last_line_began(
+    tmp_path: Path, line: str, begins: list[Body], ends: list[Body]
+) -> None:
+    ended = asyncio.Event()
+
+    class Ending(FakeLines):
+        async def read(self, prompt: str, draft: str = "") -> str | None:
+            found = await super().read(prompt, draft)
+            if found is None:
+                ended.set()
+            return found
+
+    engine = FakeEngine(lambda _: [])
+    paused = SessionStarted(session_id="7f3a0000", workspace="/w", model="d/d", paused=True)
+    for body in (paused, READY):
+        engine.queue.put_nowait(body)
+    app = asyncio.create_task(PlainApp(engine, config(tmp_path), Ending([line])).run(None))
+    await asyncio.wait_for(ended.wait(), timeout=WAIT_S)
+    for bodies in ([], begins, ends):
+        for body in bodies:
+            assert Shutdown() not in engine.sent
+            engine.queue.put_nowait(body)
+        for _ in range(10):  # it is taken, and would be acted on
+            await asyncio.sleep(0)
+    assert await asyncio.wait_for(app, timeout=WAIT_S) == 0
+    assert engine.sent[1:] == [Shutdown()]
+
+
+async def test_ctrl_c_stops_a_command_of_the_person(tmp_path: Path) -> None:
+    def react(body: CommandBody) -> list[Body]:
+        return [Refused(command_id="plain-1", reason="stopped")] if isinstance(body, Interrupt) else []
+
+    class Interrupting(FakeLines):
+        async def read(self, prompt: str, draft: str = "") -> str | None:
+            line = await super().read(prompt, draft)
+            if line == "^C":
+                raise Interrupted
+            return line
+
+    engine = await run(tmp_path, Interrupting(["!make", "^C"]), react)
+    assert engine.sent == [RunShell(command="make"), Interrupt(), Shutdown()]
 
 
 async def test_the_instruction_files_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
