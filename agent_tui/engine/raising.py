@@ -12,6 +12,7 @@ from agent_tui.engine.limits import COST, LIMITS, NONE, TIME, TOKENS, TOOLS, TUR
 from agent_tui.engine.report import last_check
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.types import EndReason
+from agent_tui.figures import count
 
 STOP, WITHOUT = "stop here", "go on without a cost limit"
 STOPS = (STOP, "stop")
@@ -108,5 +109,4 @@ def _state(fold: Fold) -> str:
     """What is not checked yet, and how much has changed."""
     changed = len(fold.run.changes) if fold.run else 0
     check = last_check(fold.facts.values())
-    files = f"{changed} file{'' if changed == 1 else 's'} changed in this turn"
-    return f"Last check: {check or 'none was run'}; {files}"
+    return f"Last check: {check or 'none was run'}; {count(changed, 'file')} changed in this turn"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from agent_tui.engine.events import ApprovalDecided
 from agent_tui.engine.judgement import Facts
 from agent_tui.engine.types import Decision
+from agent_tui.figures import count
 from agent_tui.short_path import short_path
 from checkpoints.types import FileChange
 from sandbox.policy import Mode, Policy
@@ -60,9 +61,9 @@ def left_behind(changes: Sequence[FileChange]) -> str:
     """What the first attempt in the sandbox changed, in one line."""
     if not changes:
         return "the first attempt changed no file"
-    count = "1 file" if len(changes) == 1 else f"{len(changes)} files"
     names = ", ".join(f"{change.kind} {change.path}" for change in changes[:4])
-    return f"the first attempt left {count}: {names}" + (", …" if len(changes) > 4 else "")
+    more = ", …" if len(changes) > 4 else ""
+    return f"the first attempt left {count(len(changes), 'file')}: {names}{more}"
 
 
 def denial_text(decided: ApprovalDecided) -> str:

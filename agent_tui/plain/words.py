@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable
 
+from agent_tui import figures
 from agent_tui.engine.types import SandboxStatus
 from agent_tui.safe_text import one_line
 from checkpoints.types import FileChange, Health
 from sandbox.policy import Mode
 
+count = figures.count
 _KINDS = {"A": "Added", "M": "Modified", "D": "Deleted", "R": "Renamed", "X": "Changed the mode of"}
 
 
@@ -23,11 +25,6 @@ def seconds(value: float) -> str:
 def money(usd: float) -> str:
     """An amount in words; cents below one dollar."""
     return f"{usd * 100:.0f} cents" if usd < 1 else f"{usd:.2f} dollars"
-
-
-def count(number: int, noun: str, plural: str = "") -> str:
-    """`1 file`, `2 files`; `plural` is for a noun that takes more than an s."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def sandbox_words(sandbox: SandboxStatus, approval: str) -> str:
