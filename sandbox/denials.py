@@ -17,7 +17,6 @@ from agent_tui.frozen import frozen
 from sandbox import host
 from sandbox.evidence import Reach, existing
 from sandbox.policy import Mode, Policy
-from sandbox.targets import spelled
 
 _TAIL_CHARACTERS = 64 * 1024
 _MOST_LINES = 400
@@ -163,6 +162,8 @@ def _command(line: str, reach: Reach) -> Denial | None:
 def _network(line: str, policy: Policy) -> Denial:
     """The host is the grant where it is known, but for a program that does not take the way to single hosts
     that it had. Where the port is not, it is asked about once the program tries it."""
+    from sandbox.targets import spelled
+
     found = next((found for pattern in _HOSTS if (found := pattern.search(line))), None)
     if found is None:
         return _denial("network", "", "reaching the network, as the network is off")

@@ -59,6 +59,10 @@ LATER = {
 }
 
 
+# What only a command with a granted host needs.
+OF_HOSTS = {"sandbox.listener", "sandbox.proxy", "sandbox.targets"}
+
+
 def imported(*argv: str, home: Path) -> set[str]:
     """Top-level packages that a start of the program loads."""
     environ = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"}
@@ -125,4 +129,12 @@ def test_a_first_request_goes_out_before_what_it_does_not_need_is_loaded(
     assert ran.code == 0, ran.err
     loaded = set(names.read_text().splitlines())
     assert "agent_tui.engine.response" in loaded
-    assert loaded & LATER == set()
+    assert loaded & (LATER | OF_HOSTS) == set()
+
+
+def test_a_command_without_a_granted_host_does_not_load_the_way_to_hosts() -> None:
+    look = "import sys, sandbox.launch, tools.command_result, tools.exec_command; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, cwd=ROOT, check=True)
+    loaded = set(done.stdout.split())
+    assert "sandbox.denials" in loaded
+    assert loaded & OF_HOSTS == set()
