@@ -342,7 +342,7 @@ class Workspace:
 
     def _scan(self, writer: ObjectWriter, *, deadline: float | None, only: Collection[bytes] | None) -> Scan:
         """Walk past the stand-ins; again when some were made meanwhile, gone by now or not."""
-        since_ns, occupied = time.time_ns(), self.occupied()
+        occupied, since_ns = self.occupied(), time.time_ns()
         while True:
             scan = self._scanner.scan(
                 writer.blob, touched=self.touched, deadline=deadline, only=only, occupied=occupied
