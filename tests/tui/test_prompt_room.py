@@ -129,3 +129,12 @@ async def test_what_an_answer_needs_is_always_on_the_screen(tmp_path: Path, seed
                 if it.app.prompt.is_writing:
                     await it.press("escape")
                 await it.wait_for_arming()
+
+
+@pytest.mark.parametrize("parts", [1, 8, 30])
+async def test_blank_lines_go_before_a_prompt_takes_more_than_its_rows(tmp_path: Path, parts: int) -> None:
+    shown = "cat " + " ".join(f"/srv/data/part-{number}.csv" for number in range(parts))
+    play = scenes.approval(1, shown, why="reads outside the workspace, " + "and far from it, " * 5)
+    async with driven(tmp_path, [*scenes.turn(), *play]) as it:
+        assert it.app.prompt.size.height <= 24 - 7 + 1, it.screen  # and the blank row below it
+        assert complaints(it) == [], it.screen

@@ -41,12 +41,13 @@ def draw(form: Form, look: Look, place: Place) -> Drawn:
     if locked or 0 in given:
         end = tail(form, look, place, locked, style, is_cut=0 in given)
     others = _window(place, min(left - len(shown) - kept, MOST_OTHERS))
-    bare = 2 + len(others) + len(shown) + len(end.rows)  # with one row of the object
-    spacing: Spacing = "none" if place.compact else _spacing(form.spacing, place.room - bare, bool(others))
+    bare = 1 + len(others) + len(shown) + len(end.rows)
+    free = place.room - bare - kept  # for blank lines: they go before the prompt takes more than its room
+    spacing: Spacing = "none" if place.compact else _spacing(form.spacing, free, bool(others))
     airy = [BLANK] if spacing == "airy" else []
     gap = [] if spacing == "none" else [BLANK]
     above = airy or (gap if others else [])
-    fixed = bare - 1 + len(above) + len(airy) * bool(shown) + len(gap)
+    fixed = bare + len(above) + len(airy) * bool(shown) + len(gap)
     most = place.limit if is_inline(form) else max(place.room, min(fixed + kept, place.limit))
     height = min(len(content), max(most - fixed, 1))
     scroll = min(place.scroll, max(len(content) - height, 0))
