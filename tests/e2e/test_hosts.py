@@ -172,7 +172,6 @@ def test_a_command_that_gives_up_waiting_takes_its_question_back(
     process = program.start("exec", "--json", "--stdin-commands", *flags, "go")
     seen = list(allowing(process))
     assert closed(process) == 0
-    print(seen)
     told = [(item["event"], item.get("decision"), item.get("by")) for item in seen if "during" in item]
     assert told == [("item.started", None, None), ("item.completed", "deny", "policy")]
     assert "[exit 28" in results(model_server)[0]

@@ -40,7 +40,13 @@ def test_only_what_is_withheld_or_slow_is_said(answer: str, words: list[str]) ->
 )
 def test_what_tmux_lets_through_and_to_whom(answer: str, names: str | None) -> None:
     assert multiplexer.passes_to(answer) == names
-    assert multiplexer.sends_modified_enter("10 off 1 xterm") is False
+
+
+@pytest.mark.parametrize(
+    ("answer", "sends"), [("10 off 1 xterm", False), ("10 on 1 xterm", None), ("", None)]
+)
+def test_modified_enter_is_known_to_be_withheld_and_not_to_arrive(answer: str, sends: bool | None) -> None:
+    assert multiplexer.sends_modified_enter(answer) is sends
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
