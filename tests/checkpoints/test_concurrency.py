@@ -106,6 +106,28 @@ def test_a_workspace_inside_another_shares_its_store(root: Path, open_session: O
     assert outer.take().changes == ()
 
 
+def test_a_workspace_that_was_there_before_the_one_around_it_keeps_its_store(
+    root: Path, open_session: OpenSession
+) -> None:
+    (root / "inner").mkdir()
+    (root / "inner/f").write_text("1")
+    (root / "outside").write_text("1")
+    inner = open_session("inner", at=root / "inner")
+    outer = open_session("outer", limits=Limits(lock_s=0.1))
+    assert inner.core.home.directory != outer.core.home.directory
+    start = outer.before().row
+    (root / "outside").write_text("2")
+    outer.after()
+    inner.before()
+    (root / "inner/f").write_text("2")
+    inner.after()
+    assert [(change.path, change.author) for change in outer.take().changes] == [("inner/f", Author.EXTERNAL)]
+    with hold(inner.core.home.directory / "lock", alone=True, what="a rollback", timeout_s=1):
+        outer.rollback(start.id)
+    assert (root / "outside").read_text() == "1"
+    assert (root / "inner/f").read_text() == "2"
+
+
 def test_linked_worktrees_have_stores_of_their_own(
     tmp_path: Path, root: Path, open_session: OpenSession
 ) -> None:
