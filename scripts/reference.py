@@ -97,7 +97,8 @@ read = "/home/me/.cache/shop/**"
   host, any file. Leaving the sandbox is never a rule. `grant_detail` names the path of `read_path` and
   `write_path`, the host of `host`.
 - An allowed `host` opens no network by itself. A command that asks for this host alone runs with it without a
-  question, and one that was granted another host reaches it; what its line needs beside that is still asked.
+  question, except under `untrusted`, and one that was granted another host reaches it; what its line needs
+  beside that is still asked.
   A host to allow is named whole. In a `deny` or `ask` rule `*` stands for any characters, and the port may be
   left out: `*.example.org`. One that no host can match as it is dialled (capitals, `example.org.`, `127.1`)
   is refused.
