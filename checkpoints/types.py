@@ -50,6 +50,11 @@ class Uncovered:
     reason: str  # "14 MB" of one that is too large, "unreadable", "socket" …
     since: str = ""  # what became of it since a checkpoint: "changed 13:55", "not there then" …
 
+    @property
+    def told(self) -> str:
+        """All that is known of it, for one that a rollback leaves alone."""
+        return "; ".join(filter(None, (f"{self.reason}, not covered by undo", self.since)))
+
 
 @frozen
 class Cause:

@@ -286,7 +286,7 @@ def plan_lines(plan: "RollbackPlan") -> list[str]:
         ),
         ("create", [line for one, line in operations if one.creates]),
         ("delete", [line for one, line in operations if _deletes(one.action)]),
-        ("stays", [*plan.kept, *(f"{gap.path}  {gap.reason}" for gap in plan.uncovered)]),
+        ("stays", [*plan.kept, *(f"{gap.path}  {gap.told}" for gap in plan.uncovered)]),
         ("stays", [f".git  your HEAD moved: {plan.head_moved}; not touched"] if plan.head_moved else []),
     ]
     return [f"  {name:<9} {printable(entry.rstrip())}" for name, entries in groups for entry in entries]

@@ -10,7 +10,7 @@ import pytest
 
 from agent_tui.cli.rollback import plan_lines
 from checkpoints.gitprocess import find_git
-from checkpoints.types import Action, Operation, Phase, RollbackPlan
+from checkpoints.types import Action, Operation, Phase, RollbackPlan, Uncovered
 from tests.catalogue import is_listed
 from tests.checkpoints.sessions import Session
 from tests.checkpoints.trees import manifest
@@ -93,10 +93,14 @@ def test_a_dry_run_prints_the_exact_list_and_changes_nothing(program: Program, s
     assert manifest(program.workspace) == before
 
 
-def test_the_list_names_each_kind_of_step_and_a_folder_as_one() -> None:
+def test_the_list_names_each_kind_of_step_and_a_folder_as_one_and_what_stays() -> None:
     steps = [Operation(action=action, path=action.upper()) for action in get_args(Action)]
     new = Operation(action="mkdir", path="NEW", creates=True)
-    plan = RollbackPlan(target="7f3a/17", operations=(*steps, new), conflicts=(), kept=())
+    large = Uncovered(path="data.bin", reason="14 MB", since="changed 13:55")
+    gaps = large, Uncovered(path="s", reason="socket")
+    plan = RollbackPlan(
+        target="7f3a/17", operations=(*steps, new), conflicts=(), kept=("mine",), uncovered=gaps
+    )
     assert plan_lines(plan) == [
         "  change    WRITE",
         "  change    MODE",
@@ -105,6 +109,9 @@ def test_the_list_names_each_kind_of_step_and_a_folder_as_one() -> None:
         "  create    NEW/",
         "  delete    DELETE",
         "  delete    RMDIR/",
+        "  stays     mine",
+        "  stays     data.bin  14 MB, not covered by undo; changed 13:55",
+        "  stays     s  socket, not covered by undo",
     ]
 
 

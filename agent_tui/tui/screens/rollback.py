@@ -333,10 +333,7 @@ def _columns(cells: Sequence[list[Span]], look: Look) -> list[Line]:
 
 def _stays(plan: RollbackPlan, look: Look) -> list[Line]:
     entries = [(path, "made by you") for path in plan.kept]
-    entries += [
-        (each.path, "; ".join(filter(None, (f"{each.reason}, not covered by undo", each.since))))
-        for each in plan.uncovered
-    ]
+    entries += [(each.path, each.told) for each in plan.uncovered]
     if plan.head_moved:
         entries.append((".git", f"your HEAD moved {own_words(plan.head_moved, look.glyphs)}; not touched"))
     if not entries:
