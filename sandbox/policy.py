@@ -36,9 +36,7 @@ class Policy:
     readable: tuple[Path, ...] = ()  # visible read-only beyond the built-in allow list
     writable: tuple[Path, ...] = ()  # granted for one command by an approval
     network: bool = False
-    hosts: tuple[
-        str, ...
-    ] = ()  # as `targets.Target`: what is reached through a proxy while the network is off
+    hosts: tuple[str, ...] = ()  # as `targets.Target`: reached through a proxy while the network is off
     git_lane: bool = False  # `.git` writable but for what git executes
     config_dir: Path | None = None  # the agent's own configuration; never writable inside
     mask_env_files: bool = True  # `.env*` in the workspace read as empty

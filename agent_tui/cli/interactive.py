@@ -103,9 +103,8 @@ def _settle(
         chosen = questions.ask_without_sandbox(asker, config, *trouble)
         if not chosen:
             return None
-        if (
-            chosen == "look_only"
-        ):  # `never`: a command that nothing holds to reading is not asked about either
+        if chosen == "look_only":
+            # `never`: a command that nothing holds to reading is not asked about either
             arguments.setting_sandbox, arguments.setting_approval = "read-only", "never"
     return configure(arguments, interactive=True)
 
