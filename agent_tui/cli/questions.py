@@ -100,12 +100,13 @@ def ask_for_model(asker: Asker, settings: Settings, health: Sequence[tuple[str, 
                 if choice is not None:
                     return choice
             case "file":
-                print(f"{file}\n\n{EXAMPLES}")
+                print(f"{one_line(str(file), strict=True)}\n\n{EXAMPLES}")
                 return None
             case chosen:
                 name = chosen.removesuffix("+")
                 if chosen != name:
-                    print(f"kept as default in {short_path(keep_model(name, settings))}")
+                    kept_in = short_path(keep_model(name, settings))
+                    print(one_line(f"kept as default in {kept_in}", strict=True))
                 return Choice(model=name)
 
 

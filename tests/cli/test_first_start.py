@@ -101,6 +101,18 @@ def test_files_cannot_write_to_the_screen_by_their_names(tmp_path: Path) -> None
         assert "\x1b[2J" not in terminal.seen
 
 
+def test_the_place_of_the_settings_file_cannot_write_to_the_screen(tmp_path: Path) -> None:
+    program = fresh(tmp_path, TERM="dumb")
+    folder = (program.home / ".config").rename(program.home / "set\x1b[2J\u200btings")
+    with Terminal(program, XDG_CONFIG_HOME=str(folder)) as terminal:
+        terminal.expect("5> ")
+        terminal.type("4\n")
+        terminal.expect('model = "ollama/')
+        assert terminal.end() == 0
+    assert "set\\x1b[2J\\u200btings" in terminal.seen
+    assert not {"\x1b", "\u200b"} & set(terminal.seen)
+
+
 def test_keys_and_servers_that_were_found_are_offered(tmp_path: Path) -> None:
     program = fresh(tmp_path, TERM="dumb")
     with Terminal(program, OPENAI_API_KEY="sk-secret") as terminal:
