@@ -22,6 +22,7 @@ from agent_tui.models.local import find_local_servers
 from agent_tui.models.route import is_loopback
 from agent_tui.scratch import scratch
 from agent_tui.short_path import short_path
+from checkpoints.sizes import size_text
 from sandbox.errors import SandboxError
 from sandbox.policy import Mode
 from sandbox.probe import probe
@@ -132,7 +133,7 @@ def _state(settings: Settings | None, environ: Mapping[str, str]) -> Check:
         )
     free = shutil.disk_usage(_existing(folder)).free
     status: Literal["ok", "warning"] = "ok" if free > 2**30 else "warning"
-    return Check(name="state", status=status, detail=f"{short_path(folder)}, {free / 2**30:.1f} GB free")
+    return Check(name="state", status=status, detail=f"{short_path(folder)}, {size_text(free)} free")
 
 
 def state_problem(folder: Path) -> str:

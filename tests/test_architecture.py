@@ -226,6 +226,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.short_path",
         "checkpoints.doctor",
         "checkpoints.gitprocess",
+        "checkpoints.sizes",
         "sandbox.errors",
         "sandbox.policy",
         "sandbox.probe",
