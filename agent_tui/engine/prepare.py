@@ -127,8 +127,9 @@ def card_text(prepared: Prepared, arguments: str) -> str:
 
 def _inside(path: Path, policy: Policy | None) -> str:
     """Relative to the workspace, where it lies in it: one name in two directories is two files."""
-    is_inside = policy is not None and path.is_relative_to(policy.workspace)
-    return str(path.relative_to(policy.workspace) if policy is not None and is_inside else path)
+    if policy is None or not path.is_relative_to(policy.workspace):
+        return str(path)
+    return str(path.relative_to(policy.workspace))
 
 
 def proposals(step_id: str, parts: Sequence[CallPart], prepared: Sequence[Prepared]) -> list[Body]:
