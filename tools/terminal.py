@@ -126,6 +126,7 @@ class Terminal:
         return self._held_s + (self._loop.time() - self._held_at if self._holds else 0.0)
 
     def _time_out(self) -> None:
+        self._deadline = None  # it is over once, whoever is asked while the command ends
         if not self.gone.is_set():
             self.ending = Ending.TIMED_OUT
             self._stopping = self._loop.create_task(self._stop())

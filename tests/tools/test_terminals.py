@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox import running
 from sandbox.probe import ProbeResult
 from tests.tools.room import Room, body, sees, until
 from tests.waiting import WAIT_S
@@ -213,6 +214,22 @@ async def test_that_a_command_waits_for_input_is_told_as_it_changes(
     await room.toolbox.terminal_input("t1", "me\n", "", None)
     assert (await anext(news)).awaits_input is False
     assert not room.toolbox.terminals()[0]["awaits_input"]
+
+
+async def test_a_command_whose_time_is_over_is_ended_once_whatever_it_asks_meanwhile(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "INTERRUPT_GRACE_S", 0.5)
+    script = "trap 'echo x >> interrupts' INT; echo up; while :; do sleep 0.05; done"
+    await room.exec(script, yield_ms=250, timeout_s=0.4)
+    entry = room.toolbox._terminals.get("t1")
+    assert entry is not None and entry.terminal is not None
+    interrupts = room.workspace / "interrupts"
+    await asyncio.to_thread(until_true, interrupts.exists)
+    with entry.terminal.held():
+        pass
+    await entry.terminal.gone.wait()
+    assert interrupts.read_text() == "x\n"
 
 
 async def test_a_person_types_into_a_terminal(room: Room) -> None:
