@@ -142,7 +142,8 @@ class PlainApp:
                 if isinstance(event.body, SessionClosed):
                     break
         finally:
-            self._recall(())
+            if self._recalling:  # it is not answered any more
+                self._recall(())
             self._print_held()
             self._begun.set()
             self._closed.set()
@@ -153,7 +154,7 @@ class PlainApp:
             self._lines.set_aside()
 
     def _take_in_order(self, event: Event) -> None:
-        """What an earlier process said of its calls comes before what this one says of them."""
+        """What an earlier process said comes before what this one says."""
         body = event.body
         if isinstance(body, SessionStarted) and body.resumed:
             self._recalling = f"plain-{self._commands + 1}"

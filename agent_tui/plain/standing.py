@@ -98,9 +98,13 @@ class Standing:
                 pass
 
     def recall(self, stored: Iterable[Body]) -> None:
-        """What an earlier process of the session said of calls that it left without an outcome."""
+        """Take over what an earlier process of the session said and this one does not say again."""
+        earlier = Standing(config=self.config)
         for body in stored:
-            self._take_call(body)
+            earlier.take(body)
+        self.title, self.plan, self.last_rollback = earlier.title, earlier.plan, earlier.last_rollback
+        self.arguments, self.not_run = earlier.arguments, earlier.not_run
+        self._changed = earlier._changed
 
     def _take_call(self, body: Body) -> None:
         match body:

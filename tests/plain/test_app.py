@@ -22,6 +22,7 @@ from agent_tui.engine.commands import (
     EditPending,
     Inspect,
     Interrupt,
+    Redo,
     Rollback,
     RunShell,
     Set,
@@ -43,24 +44,34 @@ from agent_tui.engine.events import (
     Inspected,
     LostResultAsked,
     NoticeRaised,
+    PlanChanged,
     QuestionAsked,
     Refused,
     RetryScheduled,
     RolledBack,
     SessionClosed,
     SessionStarted,
+    SettingChanged,
     StatusChanged,
     TaskChanged,
     TerminalChanged,
     TurnEnded,
     TurnStarted,
 )
-from agent_tui.engine.types import Config, Decision, EndReason, InputKind, SandboxStatus, TaskStatus
+from agent_tui.engine.types import (
+    Config,
+    Decision,
+    EndReason,
+    InputKind,
+    PlanStep,
+    SandboxStatus,
+    TaskStatus,
+)
 from agent_tui.plain import app as plain_app
 from agent_tui.plain import questions
 from agent_tui.plain.app import PlainApp
 from agent_tui.plain.lines import Interrupted
-from checkpoints.types import Cause, Checkpoint, Health, Kept, Phase
+from checkpoints.types import Cause, Checkpoint, FileChange, Health, Kept, Phase
 from context.codec import encode
 from context.items import Image, Usage
 from sandbox.policy import Mode
@@ -511,6 +522,36 @@ async def test_a_call_of_an_earlier_process_has_its_name_when_it_runs_or_ends_in
     await asyncio.wait_for(app.run(None), timeout=WAIT_S)
     out = capsys.readouterr().out
     assert "Running: sleep 12\nRan: sleep 12, exit code 0, 12 seconds.\nUnknown: make.\n" in out
+
+
+async def test_what_an_earlier_process_left_is_known_in_this_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changed = FileChange(path="a.py", kind="M", added=1, removed=1)
+    said = [
+        SessionStarted(session_id="7f3a0000", workspace="/w", model="d/d"),
+        SettingChanged(key="title", value="Mend it"),
+        PlanChanged(steps=(PlanStep(text="look", status="completed"),)),
+        CallEnded(
+            call_id="c1", tool="apply_patch", changes=(changed,), external=(), duration_s=1.0,
+            outcome=Outcome(status=OutcomeStatus.SUCCEEDED, text=""),
+        ),
+        RolledBack(checkpoint_id="7f3a0000/1", mode="conversation", files=None),
+        TerminalChanged(terminal="t1", call_id="c2", state="live", command="sh"),
+        SessionClosed(reason="quit"),
+    ]  # fmt: skip
+    stored = [Event(seq=number, at=0.0, run_id="r1", body=body) for number, body in enumerate(said, -9)]
+    engine = FakeEngine(answering({Subject.TRANSCRIPT: stored}))
+    for body in (SessionStarted(session_id="7f3a0000", workspace="/w", model="d/d", resumed=True), READY):
+        engine.queue.put_nowait(body)
+    lines = FakeLines(["/plan", "/status", "/redo", "1", "/quit"])
+    await asyncio.wait_for(PlainApp(engine, config(tmp_path), lines).run(None), timeout=WAIT_S)
+    out = capsys.readouterr().out
+    assert "Plan:\n  1. look (done)\n" in out
+    assert "Session: 7f3a0000, Mend it.\n" in out
+    assert "Terminals: 0 live.\n" in out
+    assert Redo() in engine.sent
+    assert "session 7f3a0000 kept, 1 file changed\n" in out
 
 
 @pytest.mark.parametrize("is_lost", [True, False])
