@@ -66,9 +66,9 @@ def _add(merged: dict[str, FileChange], change: FileChange) -> None:
 
 def _is_as_before(change: FileChange) -> bool:
     """Whether it was renamed and got its name back, or its mode."""
-    if change.kind == "X":
-        return any(first == last for first, last in _steps(change.detail).values())
-    return change.kind == "M" and change.added == change.removed == 0 and not change.detail
+    if change.detail:
+        return False
+    return change.kind == "X" or (change.kind == "M" and change.added == change.removed == 0)
 
 
 def _join(old: FileChange, new: FileChange) -> FileChange:
@@ -107,9 +107,11 @@ def _detail(kind: ChangeKind, old: str, new: str) -> str:
     parts = []
     for word in dict.fromkeys((*before, *after)):
         first, last = (after | before)[word][0], (before | after)[word][1]
+        if word == "mode" and (kind in ("A", "D") or first == last):
+            continue
         if kind not in ("A", "D"):
             parts.append(f"{word} {first} → {last}")
-        elif word != "mode":
+        else:
             parts.append(f"{word} {last if kind == 'A' else first}")
     return ", ".join(parts)
 

@@ -70,6 +70,8 @@ def test_a_mode_leaves_the_lines_and_the_kind_of_a_file() -> None:
     assert merged(edited, mode("644", "755")) == merged(mode("644", "755"), edited) == [both]
     assert merged(mode("644", "755"), mode("755", "600")) == [mode("644", "600")]
     assert merged(mode("644", "755"), mode("755", "644")) == []
+    assert merged(mode("644", "755"), edited, mode("755", "644")) == [edited]
+    assert merged(both, mode("755", "644")) == [edited]
 
 
 def test_sizes_and_targets_are_those_of_the_first_and_the_last_change() -> None:
