@@ -1,11 +1,10 @@
-"""What a compaction left whole, in words; `count` gives a number with its noun."""
+"""What a compaction left whole, in words."""
 
-from collections.abc import Callable
-
+from agent_tui.figures import count
 from context.items import KeptWhole
 
 
-def kept_whole(kept: KeptWhole, count: Callable[[int, str], str]) -> list[str]:
+def kept_whole(kept: KeptWhole) -> list[str]:
     """`your 6 messages and steers`, `plan`, `17 changed files`, `last 9 steps`; nothing for none."""
     parts = []
     if kept.messages:

@@ -118,7 +118,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.surroundings",
         "context.instructions",
     ),
-    "agent_tui.kept_whole": ("context.items",),
+    "agent_tui.kept_whole": ("agent_tui.figures", "context.items"),
     "agent_tui.outstanding": ("agent_tui.engine.events", "checkpoints.types"),
     "agent_tui.short_path": (),
     "agent_tui.toml_text": (),

@@ -20,6 +20,7 @@ from agent_tui.engine.events import (
     TurnEnded,
 )
 from agent_tui.engine.types import END_FACTS, EndReason
+from agent_tui.figures import count
 from agent_tui.safe_text import one_line, visible
 from checkpoints.types import FileChange
 from tools.types import OutcomeStatus
@@ -129,12 +130,11 @@ class Progress:
 def _files(found: tuple[FileChange, ...]) -> str:
     names = ", ".join(one_line(change.path) for change in found[:_SHOWN_FILES])
     more = f" and {len(found) - _SHOWN_FILES} more" if len(found) > _SHOWN_FILES else ""
-    return f"{len(found)} file{'s' if len(found) != 1 else ''} changed: {names}{more}"
+    return f"{count(len(found), 'file')} changed: {names}{more}"
 
 
 def _ended(body: TurnEnded) -> str:
-    steps = f"{body.steps} step{'s' if body.steps != 1 else ''}"
-    facts = [one_line(body.sentence), steps, f"{body.duration_s:.1f} s"]
+    facts = [one_line(body.sentence), count(body.steps, "step"), f"{body.duration_s:.1f} s"]
     if body.cost_usd is not None:
         facts.append(f"${body.cost_usd:.2f}")
     if body.changes:

@@ -16,5 +16,5 @@ def compacted(body: CompactionEnded) -> list[str]:
     without = " without a summary" if body.no_summary else ""
     line = f"Compacted{without}: {count(body.hidden_units, 'exchange')} hidden, {sizes}"
     why = f" Summary {one_line(body.no_summary)}." if body.no_summary else ""
-    whole = kept_whole(body.kept, count) if body.kept is not None else []
+    whole = kept_whole(body.kept) if body.kept is not None else []
     return [line + why, *([f"Kept whole: {', '.join(whole)}."] if whole else [])]

@@ -11,7 +11,6 @@ from agent_tui.headless.jsonl import JsonLines
 from agent_tui.headless.progress import Progress
 from agent_tui.kept_whole import kept_whole
 from agent_tui.plain.compaction import compacted
-from agent_tui.plain.words import count
 from context.items import KeptWhole
 
 DONE = CompactionEnded(
@@ -41,7 +40,7 @@ STOPPED = replace(DONE, item_id="", tokens_after=214_000, hidden_units=0, kept=N
     ],
 )
 def test_what_is_kept_whole_is_named_and_nothing_of_what_is_not(kept: KeptWhole, words: list[str]) -> None:
-    assert kept_whole(kept, count) == words
+    assert kept_whole(kept) == words
 
 
 def test_line_mode_tells_each_outcome_in_a_line_of_its_own() -> None:

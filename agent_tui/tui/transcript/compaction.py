@@ -49,7 +49,7 @@ def _rows(ended: CompactionEnded, separator: str) -> list[tuple[str, str]]:
     if ended.shortened_results:
         results = words.count(ended.shortened_results, "result")
         rows.append(("shortened", f"{results} that newer ones replace"))
-    whole = kept_whole(ended.kept, words.count) if ended.kept is not None else []
+    whole = kept_whole(ended.kept) if ended.kept is not None else []
     if whole:
         rows.append(("kept whole", separator.join(whole)))
     if named := ended.names + ended.names_lost:
