@@ -133,10 +133,12 @@ class ApplyPatch:
         from tools.patch.rewriting import rewritten
 
         def work() -> Arguments:
-            changes = self._plan(arguments, policy)
-            return {
-                "patch": rewritten(changes, texts, policy, lambda patch: self._plan({"patch": patch}, policy))
-            }
+            changes, said = self._plan(arguments, policy), str(arguments.get("patch", ""))
+
+            def plan(patch: str) -> "Sequence[Change]":
+                return self._plan({"patch": patch}, policy)
+
+            return {"patch": rewritten(changes, texts, policy, plan, said)}
 
         try:
             return await _away(work)

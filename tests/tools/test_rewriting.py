@@ -113,6 +113,27 @@ async def test_lines_of_a_file_that_the_model_may_not_read_are_not_given_to_it(t
     assert await texts(workspace, asked) == {str(outside): None}
 
 
+@pytest.mark.parametrize("hidden", ["outside", ".env"])
+async def test_a_patch_that_also_changes_such_a_file_says_no_more_of_it_than_the_model_did(
+    tmp_path: Path, hidden: str
+) -> None:
+    root = tmp_path / "workspace"
+    root.mkdir()
+    place = (root if hidden == ".env" else tmp_path) / hidden
+    name = hidden if hidden == ".env" else str(place)
+    place.write_text("SECRET=1\ntwo\nSECRET=2\n")
+    (root / "f").write_text("one\ntwo\n")
+    tool, policy = ApplyPatch(Versions(tmp_path / "versions")), _policy(root)
+    asked = {"patch": patch("*** Update File: f", "-two", "+2", f"*** Update File: {name}", "-two", "+2")}
+    found = await tool.rewritten(asked, {"f": "one\nzwei\n"}, policy)
+    assert isinstance(found, dict) and "SECRET" not in str(found)
+    made = [change.after.data for change in tool._plan(found, policy) if change.after]
+    assert made == [b"one\nzwei\n", b"SECRET=1\n2\nSECRET=2\n"]
+    refused = await tool.rewritten(asked, {name: "SECRET=1\n"}, policy)
+    assert isinstance(refused, str)
+    assert refused.startswith(f"it would show the model lines of `{name}`, which it may not read; ")
+
+
 WORDS = st.lists(
     st.sampled_from(["", "a", "b", "  c", "*** End of File", "@@", "\\ No newline"]), max_size=12
 )

@@ -20,13 +20,26 @@ def texts_of(changes: Sequence[Change], policy: Policy) -> dict[str, str | None]
     return {shown(change.path, policy): _text(change, policy) for change in changes}
 
 
-def rewritten(changes: Sequence[Change], texts: Mapping[str, str], policy: Policy, plan: Plan) -> str:
+def rewritten(
+    changes: Sequence[Change], texts: Mapping[str, str], policy: Policy, plan: Plan, said: str
+) -> str:
     """The patch after which the files named by `texts` are exactly these, and the others as `changes` makes
-    them. `plan` is what a patch would do. Raises `PatchError` where none comes to that."""
+    them. `plan` is what a patch would do, `said` the patch of the model. Raises `PatchError` where none comes
+    to that, or only one with lines that the model may not read and did not write."""
     wanted = {change.path: _wanted(change, texts.get(shown(change.path, policy))) for change in changes}
     rest = [change for change in changes if not _is_undone(change, wanted[change.path])]
     if not rest:
         raise PatchError("nothing would be changed any more; deny the call instead")
+    known = {line[1:] for line in said.split("\n")}
+    for change in rest:
+        if _is_hidden(change, policy) and any(
+            line[0] in "+-" and line[1:] not in known
+            for line in _section(change, wanted[change.path], 0, policy)
+        ):
+            raise PatchError(
+                f"it would show the model lines of `{shown(change.path, policy)}`, which it may not read; "
+                "deny the call instead, and say what you want"
+            )
     for context in _CONTEXTS:
         parts = (_section(change, wanted[change.path], context, policy) for change in rest)
         patch = "\n".join(chain([BEGIN], *parts, [END])) + "\n"
@@ -42,7 +55,7 @@ def rewritten(changes: Sequence[Change], texts: Mapping[str, str], policy: Polic
 def _text(change: Change, policy: Policy) -> str | None:
     if change.after is None or change.rename:
         return None
-    if any(path and reading_need(path, policy) is not None for path in (change.path, change.moved_from)):
+    if _is_hidden(change, policy):
         return None
     mark, encoding = _written(change)
     try:
@@ -50,6 +63,11 @@ def _text(change: Change, policy: Policy) -> str | None:
     except UnicodeDecodeError:
         return None
     return None if "\0" in text else text
+
+
+def _is_hidden(change: Change, policy: Policy) -> bool:
+    """Whether the model may not read the file unasked."""
+    return any(path and reading_need(path, policy) is not None for path in (change.path, change.moved_from))
 
 
 def _written(change: Change) -> tuple[bytes, str]:
@@ -92,7 +110,8 @@ def _section(change: Change, wanted: bytes | None, context: int, policy: Policy)
         if change.moved_from is not None:
             yield f"*** Move to: {path}"
         if change.before is not None and change.before.data != wanted:
-            yield from _hunks(TextFile.of(change.before.data), TextFile.of(wanted), context)
+            shared = 0 if _is_hidden(change, policy) else context
+            yield from _hunks(TextFile.of(change.before.data), TextFile.of(wanted), shared)
 
 
 def _hunks(old: TextFile, new: TextFile, context: int) -> Iterator[str]:
