@@ -1,7 +1,5 @@
 """Which files a session leaves changed, and the checkpoint that takes just these back."""
 
-from dataclasses import dataclass, field
-
 from agent_tui.engine.events import (
     Body,
     CallEnded,
@@ -22,7 +20,6 @@ class _Changed:
     before: str
 
 
-@dataclass(slots=True)
 class Outstanding:
     """Told from events alone, each path counted once; what a rollback took back is left out.
 
@@ -30,12 +27,13 @@ class Outstanding:
     was changed there.
     """
 
-    _files: dict[str, _Changed] = field(default_factory=dict)
-    _story: list[tuple[str, _Changed | None]] = field(default_factory=list)  # path, how it was
-    _places: dict[str, int] = field(default_factory=dict)  # checkpoint → length of the story there
-    _newest: str = ""  # checkpoint after calls; what they changed is told behind it
-    _turn: tuple[int, str] = (0, "")  # the newest turn, and its first checkpoint
-    _is_running: bool = False
+    def __init__(self) -> None:
+        self._files: dict[str, _Changed] = {}
+        self._story: list[tuple[str, _Changed | None]] = []  # path, how it was
+        self._places: dict[str, int] = {}  # checkpoint → length of the story there
+        self._newest = ""  # checkpoint after calls; what they changed is told behind it
+        self._turn = (0, "")  # the newest turn, and its first checkpoint
+        self._is_running = False
 
     def __len__(self) -> int:
         return len(self._files)

@@ -4,8 +4,8 @@ A notice has no kind but its words, so its place is found in them.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from agent_tui.frozen import frozen
 from agent_tui.tui.transcript.blocks import Notice
 
 SHOWN = 3
@@ -18,7 +18,7 @@ _WORDS = (  # by rank
 )
 
 
-@dataclass(slots=True, kw_only=True)
+@frozen
 class _Told:
     rank: int
     text: str
