@@ -274,6 +274,36 @@ async def test_a_long_command_must_be_seen_before_it_can_be_allowed(tmp_path: Pa
         assert len(it.engine.sent_of(commands.Decide)) == 1
 
 
+async def test_what_was_seen_in_narrow_rows_unlocks_no_wide_ones(tmp_path: Path) -> None:
+    shown = "cat " + " ".join(f"/srv/data/part-{number}.csv" for number in range(60)) + "; touch EVIL"
+    async with driven(tmp_path, [*scenes.turn(), *scenes.approval(1, shown)], size=(60, 24)) as it:
+        await it.wait_for_arming()
+        await it.press("space", "home")
+        await it.resize(190, 24)
+        await it.wait_for_arming()
+        assert "EVIL" not in it.screen
+        await it.press("y")
+        assert it.engine.sent == []
+        await it.press("end")
+        assert "EVIL" in it.screen
+        await it.press("y")
+        assert len(it.engine.sent_of(commands.Decide)) == 1
+
+
+async def test_a_long_rule_is_shown_from_its_start_and_saved_once_all_was_seen(tmp_path: Path) -> None:
+    shown = "cat " + " ".join(f"/srv/data/part-{number}.csv" for number in range(150))
+    play = scenes.approval(1, shown, rule=f"run {shown}", rule_allows=f"`{shown}` in ~/src/slugkit")
+    async with driven(tmp_path, [*scenes.turn(), *play]) as it:
+        await it.wait_for_arming()
+        await it.press("end", "p")
+        await it.wait_for_arming()
+        assert "  rule        run  cat /srv/data/part-0.csv" in it.screen
+        await it.press("enter")
+        assert it.engine.sent == []
+        await it.press("end", "enter")
+        assert [body.decision for body in it.engine.sent_of(commands.Decide)] == [Decision.RULE]  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize(
     "shown",
     [

@@ -42,7 +42,7 @@ def tail(form: Form, look: Look, place: Place, locked: str, style: Style, *, is_
     if form.writing is not None:
         return Tail(rows=[], starts=[])
     if is_inline(form):
-        return _inline(form, look, place)
+        return _inline(form, look, place, locked)
     found = (
         _below(form, look, place, locked, style) if style.rows else _grouped(form, look, place, locked, style)
     )
@@ -50,8 +50,8 @@ def tail(form: Form, look: Look, place: Place, locked: str, style: Style, *, is_
     return Tail(rows=[*found.rows, last], starts=[*found.starts, len(found.rows)], is_cut=found.is_cut)
 
 
-def _inline(form: Form, look: Look, place: Place) -> Tail:
-    rows = _joined(form.choices(), look, place, locked=False)
+def _inline(form: Form, look: Look, place: Place, locked: str) -> Tail:
+    rows = _joined(form.choices(), look, place, locked=bool(locked))
     waits = "" if place.armed else _unarmed_words(place.draft)
     if waits and len(rows) == 1 and width_of(rows[0]) + len(waits) < look.width:
         rows = [with_right(rows[0], (Span(waits, "muted"),), look.width)]

@@ -56,7 +56,8 @@ class Saving:
         """Enter saves."""
         wider = [Choice(key="w", label=self._next_words())] if len(self._rules) > 1 else []
         saves = "save and deny" if self.denies else "save and run"
-        return [Choice(key="Enter", label=saves), *wider, Choice(key="Esc", label="back")]
+        enter = Choice(key="Enter", label=saves, needs_end=not self.denies)
+        return [enter, *wider, Choice(key="Esc", label="back")]
 
     def _next_words(self) -> str:
         """What the next press of `w` does."""

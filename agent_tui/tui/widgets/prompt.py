@@ -23,6 +23,7 @@ from agent_tui.tui.widgets.pane import Pane
 WHEEL_ROWS = 3
 INPUT_ROWS, INPUT_LEFT = 6, 5  # of a text that is written; columns beside it
 OTHER_ROWS = 4  # left to the question while a text is written: title, object, grant, sandbox
+_STEPS = {"pageup": -8, "pagedown": 8, "space": 8, "home": -10_000, "end": 10_000, "j": 1, "k": -1}
 _KEYS = frozenset({"tab", "up", "down", "left", "right", "enter", "home", "end"})  # beside printable ones
 
 
@@ -102,12 +103,7 @@ class Prompt(Vertical, can_focus=True):
     # --- what is shown -------------------------------------------------------------------------
 
     def ask(
-        self,
-        form: forms.Form | None,
-        *,
-        position: str = "",
-        others: Sequence[Line] = (),
-        current: int = 0,
+        self, form: forms.Form | None, *, position: str = "", others: Sequence[Line] = (), current: int = 0
     ) -> None:
         """Show a form, another one, or none; `current` is its row among the others."""
         if form is not self.form:
@@ -137,7 +133,10 @@ class Prompt(Vertical, can_focus=True):
         """Compute the lines again."""
         if self.form is None or not self.is_mounted:
             return None
-        self._width = self.size.width or self.app.size.width
+        width = self.size.width or self.app.size.width
+        if width != self._width and self._is_locked:
+            self._seen = 0  # it was counted in rows of the other width
+        self._width = width
         self._shown = self._shape()
         look = self._look(self._width)
         writing = self.form.writing
@@ -357,8 +356,8 @@ class Prompt(Vertical, can_focus=True):
             self.post_message(self.ToEditor())
         elif key in ("up", "down"):
             self._move(-1 if key == "up" else 1)
-        elif key in ("pageup", "pagedown", "home", "end", "j", "k", "space") and self._scrolls(key):
-            self._scroll_object(key)
+        elif key in _STEPS and self._scrolls(key):
+            self._scroll_by(_STEPS[key])
         elif key in ("left_square_bracket", "right_square_bracket", "left", "right"):
             self.post_message(self.Step(-1 if key.startswith("left") and "right" not in key else 1))
         elif key == "enter":
@@ -394,10 +393,10 @@ class Prompt(Vertical, can_focus=True):
         if key == "Esc":  # by the digit of its row
             self.dismiss()
             return
-        if any(choice.key == key and choice.needs_end for choice in form.choices()) and self._is_locked:
+        if self._is_locked and any(each.needs_end and each.key.lower() == key for each in form.choices()):
             self.draw()
             return
-        before = self._shape()
+        before, object_before = self._shape(), self._object()
         effect = form.press(key)
         if effect is not None:
             self._answer(form, effect)
@@ -405,13 +404,22 @@ class Prompt(Vertical, can_focus=True):
         if self._shape() != before:
             self._selected, self._is_read_whole = -1, False
             self._redrawn()
-        self.draw()
+        self._turned(object_before)
 
     def choose(self, form: forms.Form, key: str) -> None:
         """A choice that was made in the full view of this form, which has its own pause."""
         if form is self.form and not self._is_answered:
             self._arming.ask()
             self._press(key)
+
+    def _object(self) -> list[Line]:
+        return self.form.object(self._look(self._width)) if self.form is not None else []
+
+    def _turned(self, before: list[Line]) -> None:
+        """Nothing was seen of what stands in place of another object."""
+        if self._object() != before:
+            self._scroll, self._seen = 0, 0
+        self.draw()
 
     def _shape(self) -> tuple[object, ...]:
         form = self.form
@@ -423,23 +431,15 @@ class Prompt(Vertical, can_focus=True):
     def _move(self, by: int) -> None:
         count = len(self.form.choices()) - 1 if self.form is not None else 0
         if not count:
-            self._scroll_object("down" if by > 0 else "up")
+            self._scroll_by(by)
             return
         self._selected = (
             (self._selected + by) % count if self._selected >= 0 else (0 if by > 0 else count - 1)
         )
         self.draw()
 
-    def _scroll_object(self, key: str) -> None:
-        steps = {
-            "pageup": -8, "pagedown": 8, "space": 8, "home": -10_000, "end": 10_000,
-            "j": 1, "k": -1, "up": -1, "down": 1,
-        }  # fmt: skip
-        self._scroll_by(steps[key])
-
     def _scroll_by(self, by: int) -> None:
-        rows = len(self.form.object(self._look(self.size.width))) if self.form is not None else 0
-        self._scroll = max(min(self._scroll + by, rows - 1), 0)
+        self._scroll = max(min(self._scroll + by, len(self._object()) - 1), 0)
         self.draw()
 
     def _answer(self, form: forms.Form, effect: forms.Send | forms.Act) -> None:
@@ -452,12 +452,12 @@ class Prompt(Vertical, can_focus=True):
         form = self.form
         if form is None or self._is_answered:
             return
-        effect = form.dismiss()
+        before, effect = self._object(), form.dismiss()
         if effect is not None:
             self._answer(form, effect)
         else:
             self._redrawn()
-            self.draw()
+            self._turned(before)
 
     def _submit(self, text: str) -> None:
         if self.form is None or self.form.writing is None:
