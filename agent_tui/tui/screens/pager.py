@@ -34,6 +34,7 @@ class PagerView(View):
     def __init__(self, agent: "AgentApp", *, find: bool = False) -> None:
         super().__init__(agent)
         self._blocks = hidden.whole(agent.transcript.blocks)
+        self._count = sum(not isinstance(block, blocks.Mark) for block in self._blocks)
         self._first = max(len(self._blocks) - NEAR, 0)
         self._starts: list[int] = []  # first line of each block
         self._unfolded: set[int] = set()
@@ -49,13 +50,13 @@ class PagerView(View):
     def title_words(self) -> tuple[str, str]:
         last = self.body.last_top
         share = 100 if not last else round(100 * self.body.top / last)
-        count = sum(not isinstance(block, blocks.Mark) for block in self._blocks)
-        return f"transcript · {self.agent.session.session_id} · {count} blocks", f"{share}%"
+        return f"transcript · {self.agent.session.session_id} · {self._count} blocks", f"{share}%"
 
     def content(self, look: Look) -> Sequence[Line]:
         rows: list[Line] = []
         self._starts = []
-        for index, block in enumerate(shown := self._blocks[self._first :]):
+        shown = self._blocks[self._first :]
+        for index, block in enumerate(shown):
             if rows and _is_apart(shown[index - 1], block):
                 rows.append(BLANK)
             self._starts.append(len(rows))
