@@ -14,17 +14,6 @@ from agent_tui.tui.transcript import diff
 from agent_tui.tui.transcript.lines import Line, Span, untrusted, wrap
 from agent_tui.tui.transcript.look import Look
 
-_KINDS = {
-    "command": "command",
-    "edit": "edit",
-    "read": "read",
-    "network": "network",
-    "input": "input",
-    "question": "question",
-    "tool": "tool",
-}
-
-
 _RULES_LINE = re.compile(rf" \({re.escape(RULES_FILE)}, line \d+\)$")  # where a rule stands is told by `v`
 
 
@@ -63,7 +52,7 @@ class ApprovalForm:
             return "approval · leave the sandbox"
         if self._files:
             return f"approval · edit · {words.count(len(self._files), 'file')} {self._size}"
-        return f"approval · {_KINDS[assessment.action]}"
+        return f"approval · {assessment.action}"
 
     @property
     def _size(self) -> str:
