@@ -10,7 +10,7 @@ from agent_tui.tui.widgets.text_area import PlainTextArea
 class LineInput(PlainTextArea):
     """Enter sends, Ctrl+J breaks the line, Ctrl+G asks for the external editor, Esc leaves."""
 
-    DEFAULT_CSS = "LineInput { width: 1fr; margin: 0 1 0 0; max-height: 6; }"
+    DEFAULT_CSS = "LineInput { width: 1fr; margin: 0 1 0 0; }"
 
     def __init__(
         self, submit: Callable[[str], None], leave: Callable[[], None], outside: Callable[[], None]
