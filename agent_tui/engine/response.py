@@ -20,7 +20,7 @@ from agent_tui.engine.sentence import Trouble
 from agent_tui.engine.stop import StoppedError
 from agent_tui.engine.types import EndReason
 from agent_tui.frozen import frozen
-from agent_tui.models.base import Completed, ErrorKind, ModelError, ModelInfo, cost_usd
+from agent_tui.models.base import Completed, ErrorKind, ModelError, ModelInfo, ModelRequest, cost_usd
 from context.estimate import text_tokens
 from context.items import (
     CallPart,
@@ -68,6 +68,7 @@ class Responder:
         self._seen: tuple[tuple[int, str], View] | None = None  # log length and project of the newest view
         self._wake = wake
         self._requests = 0  # of this run, retries included
+        self._only_thought = False  # the last response was reasoning and nothing else
 
     async def ask(self) -> Response | EndReason:
         """One response, or why there is none. Raises StoppedError and RecordsError."""
@@ -157,7 +158,10 @@ class Responder:
         most = budget_of(self._scope, self._requests).requests_left()
         if most == 0:
             return EndReason.BUDGET_TURNS
-        answer = await call.send(request_of(self._scope, view), self._wake, most=most)
+        request = request_of(self._scope, view)
+        if self._only_thought:
+            request = _thinking_less(request, self._scope.ports.model.info)
+        answer = await call.send(request, self._wake, most=most)
         if isinstance(answer, Completed):
             return self._measured(answer, view, tokens)
         return answer
@@ -222,6 +226,7 @@ class Responder:
         reserved = 0 if over else len(calls)
         why = "not run: no further call is possible" if grace else f"not run: tool budget, {left} left"
         response = Response(item=item, calls=tuple(calls), over_budget=over)
+        self._only_thought = response.is_empty and any(isinstance(one, ReasoningPart) for one in item.parts)
         parts: list[ResponseItem | Body] = [] if response.is_empty else [item]
         parts.append(self._ended(item, call, reserved, grace=grace))
         for unit in answer.left_out:  # a bug of ours, never hidden
@@ -300,6 +305,14 @@ def ingest(answer: Completed, item_id: str, step_id: str) -> ResponseItem:
         usage=answer.usage,
         stop=answer.stop,
     )
+
+
+def _thinking_less(request: ModelRequest, info: ModelInfo) -> ModelRequest:
+    """The request with less effort, so that room is left for an answer; of a model that may not know what an
+    effort is, as it is."""
+    if request.effort in ("minimal", "low") or not (request.effort or info.reasoning):
+        return request
+    return replace(request, effort="low")
 
 
 def _cut_at_limit(calls: int) -> str:

@@ -44,7 +44,7 @@ SCRIPTED: dict[EndReason, tuple[Sequence[str], list[dict[str, Any]]]] = {
     EndReason.BUDGET_COST: (("--max-cost", "0.01", *PRICES), []),
     EndReason.COST_UNKNOWN: (("--max-cost", "1"), []),
     EndReason.CONTEXT_EXHAUSTED: (SMALL, []),
-    EndReason.LOOP_DETECTED: ((), [{"text": ""}, {"text": ""}, DONE]),
+    EndReason.LOOP_DETECTED: ((), [{"reasoning": "hm"}, {"text": ""}, DONE]),
     EndReason.MODEL_UNAVAILABLE: ((), [AWAY]),
     EndReason.MODEL_REJECTED: ((), [{"status": 400, "body": {"error": {"message": "no"}}}]),
     EndReason.APPROVAL_UNAVAILABLE: ((), [ASK, ASK, ASK]),

@@ -1,15 +1,25 @@
+import asyncio
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent_tui.engine.commands import Answer, Continue, Submit
-from agent_tui.engine.events import CallTrace, NoticeRaised, ProgressJudged, QuestionAsked, TurnEnded
+from agent_tui.engine.commands import Answer, Continue, Set, Submit
+from agent_tui.engine.events import (
+    CallTrace,
+    InputAccepted,
+    NoticeRaised,
+    ProgressJudged,
+    QuestionAsked,
+    TurnEnded,
+)
 from agent_tui.engine.progress import Progress, normalise, trace_of
 from agent_tui.engine.types import EndReason
+from agent_tui.models.base import Completed
 from checkpoints.types import FileChange
-from tests.engine.fakes import calls, engine, last_results, text
+from context.items import ReasoningPart, StopReason, Usage
+from tests.engine.fakes import ORIGIN, calls, engine, last_results, text
 from tools.types import CallSink, Invocation, Outcome, OutcomeStatus
 
 
@@ -165,6 +175,32 @@ async def test_strikes_survive_a_crash(tmp_path: Path) -> None:
         again.send(Continue())
         ended = await again.wait(TurnEnded, count=2)
     assert isinstance(ended, TurnEnded) and ended.reason is EndReason.LOOP_DETECTED
+    assert again.toolbox.ran == [], "the block survives too"
+
+
+async def test_a_word_of_the_person_lifts_a_block(tmp_path: Path) -> None:
+    hold = asyncio.Event()
+    script = [*(calls(SAME) for _ in range(4)), [hold.wait, *calls(SAME)]]
+    async with engine(tmp_path, *script, text("done"), interactive=False) as run:
+        run.send(Submit(text="go"))
+        await run.wait(ProgressJudged, count=4)
+        assert run.session.fold.progress.blocked
+        run.send(Submit(text="once more"))
+        await run.wait(InputAccepted, count=2)
+        hold.set()
+        ended = await run.wait(TurnEnded)
+    assert isinstance(ended, TurnEnded) and ended.reason is EndReason.COMPLETED
+    assert len(run.toolbox.ran) == 5
+
+
+async def test_records_of_progress_hold_no_arguments(tmp_path: Path) -> None:
+    secret = ("exec_command", {"cmd": "login --password hunter2"})
+    async with engine(tmp_path, *(calls(secret) for _ in range(5)), text("stuck"), interactive=False) as run:
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+    told = run.bodies(ProgressJudged, NoticeRaised)
+    assert [body for body in told if "hunter2" in repr(body)] == []
+    assert any(trace.call for body in run.bodies(ProgressJudged) for trace in body.traces)
 
 
 async def test_repeating_a_command_after_a_file_changed_is_no_loop(tmp_path: Path) -> None:
@@ -188,6 +224,24 @@ async def test_flapping_times_in_a_result_do_not_hide_a_loop(tmp_path: Path) -> 
         run.send(Submit(text="go"))
         ended = await run.wait(TurnEnded)
     assert isinstance(ended, TurnEnded) and ended.reason is EndReason.LOOP_DETECTED
+
+
+@pytest.mark.parametrize(("wanted", "asked"), [("high", ["high", "low", "high"]), ("", [None, None, None])])
+async def test_after_reasoning_alone_the_model_is_asked_once_to_think_less(
+    tmp_path: Path, wanted: str, asked: list[str | None]
+) -> None:
+    thought = Completed(
+        parts=(ReasoningPart(text="hm"),), stop=StopReason.LENGTH, usage=Usage(), origin=ORIGIN
+    )
+    async with engine(tmp_path, [thought], text("here"), text("and on")) as run:
+        if wanted:
+            run.send(Set(key="effort", value=wanted))
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+        run.send(Submit(text="more"))
+        await run.wait(TurnEnded, count=2)
+    assert [body.text for body in run.bodies(TurnEnded)] == ["here", "and on"]
+    assert [request.effort for request in run.model.requests] == asked
 
 
 async def test_two_responses_without_content_end_the_run(tmp_path: Path) -> None:
