@@ -157,12 +157,14 @@ class NoticeItem:
 
 @frozen
 class Replacement:
-    """New text for a result, or new arguments for a call, inside the view of one epoch on."""
+    """New text for a result or a message, which is without its pictures then, or new arguments for a call,
+    inside the view of one epoch on."""
 
     item_id: str
-    call_id: str
+    call_id: str  # '' for a message
     result_text: str | None = None
     arguments: str | None = None
+    message_text: str | None = None
 
 
 @frozen

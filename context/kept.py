@@ -19,12 +19,12 @@ def kept_whole(
     """Count it; `before` and `after` are the units of both views, `touched` item ids of what is hidden or
     shortened, and `changed` kinds by path."""
     ledger = next((unit.text for unit in after if isinstance(unit, SummaryUnit)), "")
-    shown = {unit.item.id for unit in after if isinstance(unit, UserUnit)}
+    shown = {unit.item.id: unit.item for unit in after if isinstance(unit, UserUnit)}
     whole = [
         user
         for user in users
         if user.origin is not Origin.ANSWER
-        and (user.id in shown or (not user.images and quotes(ledger, user.text)))
+        and (shown.get(user.id) == user or (not user.images and quotes(ledger, user.text)))
     ]
     paths = [path for path, kind in changed.items() if kind != GONE_AGAIN]
     return KeptWhole(

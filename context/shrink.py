@@ -2,16 +2,17 @@
 
 Ids, order and count stay. Only what is provably outdated or repeated is shortened: a read by a
 read that contains it or by a later write of that file, a search by the same search, a command by
-the very same command, a poll by the next poll of the same terminal.
+the very same command, a poll by the next poll of the same terminal. Pictures are left out where a
+newer one came: each costs as much as a page, and far more bytes.
 """
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from context.facts import CallFact
-from context.items import CallPart, Replacement, ResultItem
-from context.view import ExchangeUnit, Unit
+from context.items import CallPart, Image, Replacement, ResultItem
+from context.view import ExchangeUnit, Unit, UserUnit
 
 MIN_SAVED_CHARS = 200  # below this a replacement is not worth a changed prefix
 LARGE_ARGUMENT_CHARS = 1024
@@ -20,7 +21,7 @@ LARGE_ARGUMENT_CHARS = 1024
 def shrink(
     units: Sequence[Unit], facts: Mapping[str, CallFact], protected: Collection[str]
 ) -> tuple[Replacement, ...]:
-    """Replacements for the unprotected exchange units; `protected` are item ids of responses."""
+    """Replacements for the unprotected units; `protected` are item ids of messages and responses."""
     exchanges = [unit for unit in units if isinstance(unit, ExchangeUnit)]
     order = [
         facts[call.call_id] for unit in exchanges for call in unit.response.calls if call.call_id in facts
@@ -40,7 +41,38 @@ def shrink(
                 replacements.extend(_short_result(result, fact, newer))
             if fact.kind == "write" and fact.passed:
                 replacements.extend(_short_arguments(unit.response.id, call))
-    return tuple(replacements)
+    shortened = {one.item_id for one in replacements}
+    return (
+        *replacements,
+        *(one for one in _without_pictures(units, protected) if one.item_id not in shortened),
+    )
+
+
+def _without_pictures(units: Sequence[Unit], protected: Collection[str]) -> Iterator[Replacement]:
+    """The unprotected messages and results with pictures, without them; the newest unit that has some keeps
+    its own."""
+    having = [unit for unit in units if _has_pictures(unit)]
+    for unit in having[:-1]:
+        if isinstance(unit, UserUnit) and unit.item.id not in protected:
+            text = _naming(unit.item.text, unit.item.images)
+            yield Replacement(item_id=unit.item.id, call_id="", message_text=text)
+        elif isinstance(unit, ExchangeUnit) and unit.response.id not in protected:
+            for one in unit.results:
+                if one.images:
+                    text = _naming(one.text, one.images)
+                    yield Replacement(item_id=one.id, call_id=one.call_id, result_text=text)
+
+
+def _has_pictures(unit: Unit) -> bool:
+    if isinstance(unit, UserUnit):
+        return bool(unit.item.images)
+    return isinstance(unit, ExchangeUnit) and any(result.images for result in unit.results)
+
+
+def _naming(text: str, pictures: Sequence[Image]) -> str:
+    """The text of what had these pictures, and their names in their place."""
+    lines = [f"[no longer shown: picture {one.name or one.media_type}]" for one in pictures]
+    return "\n".join([text, *lines] if text else lines)
 
 
 def _superseding(order: Sequence[CallFact]) -> dict[str, CallFact]:

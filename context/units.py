@@ -185,7 +185,7 @@ def _accept(unit: _Open, result: ResultItem) -> bool:
 def _close(unit: _Open, seen: Visibility) -> Unit | None:
     notices = tuple(unit.notices)
     if isinstance(unit.item, UserItem):
-        return UserUnit(item=unit.item, notices=notices)
+        return with_replacements(UserUnit(item=unit.item, notices=notices), seen.replacements)
     if isinstance(unit.item, NoticeItem):
         return NoticeUnit(notice=unit.item, notices=notices)
     if not unit.calls:
@@ -199,6 +199,11 @@ def _close(unit: _Open, seen: Visibility) -> Unit | None:
 
 def with_replacements(unit: Unit, replacements: Mapping[tuple[str, str], Replacement]) -> Unit:
     """The unit as it reads with what is shortened, by (item id, call id); itself where nothing of it is."""
+    if isinstance(unit, UserUnit):
+        found = replacements.get((unit.item.id, ""))
+        if found is None or found.message_text is None:
+            return unit
+        return replace(unit, item=replace(unit.item, text=found.message_text, images=()))
     if not isinstance(unit, ExchangeUnit) or not replacements:
         return unit
     results = tuple(_replaced_result(result, replacements) for result in unit.results)

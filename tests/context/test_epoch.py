@@ -1,4 +1,5 @@
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -10,9 +11,9 @@ from context.entities import missing
 from context.epoch import EpochInput, finish_epoch, plan_epoch
 from context.estimate import Meter
 from context.guard import Guard
-from context.items import CompactionItem, Item, ResponseItem, UserItem
+from context.items import CompactionItem, Image, Item, Origin, ResponseItem, ResultItem, UserItem
 from context.units import read_log, units_of
-from context.view import ExchangeUnit, SummaryUnit, View
+from context.view import ExchangeUnit, SummaryUnit, UserUnit, View
 from tests.context.logs import TOOLS, LogMaker, make_log
 
 WINDOW = Window(size=16_000, max_output=4_000)
@@ -96,6 +97,55 @@ def test_nothing_is_done_below_the_target() -> None:
         maker.items, view_of(maker.items), Meter(), EpochInput(facts=maker.facts, window=WINDOW)
     )
     assert plan.hidden == ()
+
+
+def pictures_in(log: list[Item]) -> list[str]:
+    """The names of all pictures that a request would hold."""
+    units = units_of(log)
+    messages = [image.name for unit in units if isinstance(unit, UserUnit) for image in unit.item.images]
+    exchanges = [unit for unit in units if isinstance(unit, ExchangeUnit)]
+    results = [image.name for unit in exchanges for result in unit.results for image in result.images]
+    return [*messages, *results]
+
+
+def test_under_pressure_only_the_newest_picture_is_sent_and_every_word_stays() -> None:
+    maker = LogMaker(Random(1), result_chars=60)
+    for number in range(5):
+        picture = Image(media_type="image/png", data="aGk=", name=f"p{number}.png")
+        maker.user(f"question {number}")
+        if number % 2:
+            maker.exchange(1)
+            result = next(item for item in reversed(maker.items) if isinstance(item, ResultItem))
+            seen = replace(result, text=f"seen {number}", images=(picture,))
+            maker.items[maker.items.index(result)] = seen
+        else:
+            maker.items[-1] = UserItem(id=f"u{number}", text=f"question {number}", images=(picture,))
+        maker.final()
+    assert len(pictures_in(maker.items)) == 5
+    log, item = run_epoch(maker)
+    assert (pictures_in(log), item.hidden) == (["p4.png"], ())
+    text = view_text(log)
+    assert all(f"question {number}" in text and f"picture p{number}.png" in text for number in range(4))
+    assert "seen 1" in text and "seen 3" in text
+    maker.items = log
+    plan = plan_epoch(log, view_of(log), Meter(), EpochInput(facts=maker.facts, window=WINDOW))
+    assert plan.changes_nothing and plan.kept.messages == 3, "what lost its picture is not whole"
+
+
+def test_pictures_stay_where_no_newer_one_came_or_the_newest_part_is() -> None:
+    maker = LogMaker(Random(1), result_chars=60)
+    picture = Image(media_type="image/png", data="aGk=", name="only.png")
+    maker.items.append(UserItem(id="u1", text="look", images=(picture, picture)))
+    for _ in range(40):
+        maker.exchange(4)
+    log, _ = run_epoch(maker)
+    assert pictures_in(log) == ["only.png", "only.png"], "the newest message"
+    maker = LogMaker(Random(1), result_chars=60)
+    for number in range(3):
+        maker.items.append(UserItem(id=f"u{number}", text="look", origin=Origin.STEER, images=(picture,)))
+        maker.exchange(1)
+    log, _ = run_epoch(maker, target_tokens=0)
+    assert pictures_in(log).count("only.png") == 3, "one turn"
 
 
 def test_floor_mode_keeps_the_newest_message_and_one_complete_unit() -> None:
