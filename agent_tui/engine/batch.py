@@ -118,7 +118,8 @@ def results(scope: Scope, calls: Iterable[Call]) -> list[Item]:
 def _text(ended: CallEnded) -> str:
     """What the model sees; what it changed and an edit by the person are said in it."""
     text = ended.outcome.text
-    if not ended.outcome.written:  # a tool that names what it wrote has said it
+    is_told = ended.outcome.written or ended.outcome.status is OutcomeStatus.OUTCOME_UNKNOWN
+    if not is_told:  # a tool that names what it wrote has said it, and so has who tells of a lost result
         text = with_changes(text, ended.changes, ended.external)
     if not ended.edited:
         return text

@@ -16,7 +16,7 @@ def with_changes(text: str, changes: Sequence[FileChange], external: Sequence[Fi
     """The text of a result with what its call changed after its first line, and what others changed
     meanwhile."""
     told = [
-        f"[{what}: {_named(found)}]"
+        f"[{what}: {named(found)}]"
         for what, found in (("changed", changes), ("changed meanwhile, not by this call", external))
         if found
     ]
@@ -24,9 +24,10 @@ def with_changes(text: str, changes: Sequence[FileChange], external: Sequence[Fi
     return "\n".join([head, *told, *([rest] if rest else [])])
 
 
-def _named(changes: Sequence[FileChange]) -> str:
-    names = [f"{change.kind} {shown(change.path)}" for change in changes[:MAX_TOLD]]
-    left = len(changes) - MAX_TOLD
+def named(changes: Sequence[FileChange], most: int = MAX_TOLD) -> str:
+    """Changed files in one line for the model; those beyond the first `most` are counted."""
+    names = [f"{change.kind} {shown(change.path)}" for change in changes[:most]]
+    left = len(changes) - most
     return ", ".join([*names, *([f"and {left:,} more"] if left > 0 else [])])
 
 

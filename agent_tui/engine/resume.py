@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Literal
 
 from agent_tui.engine import inbox
+from agent_tui.engine.changes import named
 from agent_tui.engine.ending import cost_of
 from agent_tui.engine.events import (
     ApprovalDecided,
@@ -35,6 +36,7 @@ from tools.types import Outcome, OutcomeStatus
 
 Choice = Literal["keep", "rollback", "again", "stop"]
 CRASH = "the session ended before it was delivered"
+MAX_NAMED = 40  # changed files in a lost result, of which nothing else is known
 
 
 def crash_parts(scope: Scope, *, reads_again: bool = False) -> list[Part]:
@@ -177,7 +179,7 @@ class Recovery:
     async def _keep(self, call: Call, said: str, *before: Part) -> str:
         changes = await self._changes(call)
         facts = evidence_of(call, self._scope.boot_id).text
-        paths = ", ".join(f"{change.kind} {change.path}" for change in changes[:40])
+        paths = named(changes, MAX_NAMED)
         text = (
             f"Outcome unknown: the host stopped while `{call.proposed.shown or call.proposed.tool}` ran, "
             f"and it was not run again. Facts: {facts}\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.engine.events import CallStarted, Event, TurnEnded, TurnStarted
+from agent_tui.engine.events import CallEnded, CallStarted, Event, TurnEnded, TurnStarted
 from agent_tui.engine.log import from_record
 from agent_tui.engine.types import EndReason
 from checkpoints.records import SessionRecords
@@ -88,7 +88,13 @@ async def check(root: Path, kinds: list[str]) -> None:
     ends = [event.body for event in events if isinstance(event.body, TurnEnded)]
     assert [run.run_id for run in runs] == [end.run_id for end in ends]
     assert ends[-1].reason is EndReason.COMPLETED
+    ended = [event.body for event in events if isinstance(event.body, CallEnded)]
+    outcomes = {body.call_id: body.outcome for body in ended}
+    assert len(outcomes) == len(ended), "each call ends once"
     for item in log:
+        if isinstance(item, ResultItem) and item.call_id in outcomes:
+            told = item.text.replace("\n[changed: M x]", "")
+            assert told == outcomes[item.call_id].text, "what was stored before the kill is what is sent"
         if isinstance(item, ResultItem) and item.call_id not in effects and "read" not in kinds:
             assert "Outcome unknown" in item.text or "Not applied" in item.text
 

@@ -21,7 +21,7 @@ from agent_tui.engine.events import (
     TurnEnded,
 )
 from agent_tui.engine.types import Decision, EndReason
-from tests.engine.fakes import Engine, calls, engine, last_results, text
+from tests.engine.fakes import Engine, Step, calls, engine, last_results, text
 from tools.types import CallSink, Invocation, Outcome, OutcomeStatus
 
 Behaviour = Callable[[Invocation, CallSink], Awaitable[Outcome]]
@@ -57,8 +57,39 @@ async def test_a_lost_command_is_asked_about_and_never_run_again(tmp_path: Path)
         run.send(Settle(question_id=asked.question_id, choice="keep"))
         await run.wait(TurnEnded, count=2)
     assert run.toolbox.ran == []
-    assert "Outcome unknown" in last_results(run.model.requests[0])[0]
+    (lost,) = last_results(run.model.requests[0])
+    assert "Outcome unknown" in lost and lost.count("M x") == 1
     assert [body.outcome.status for body in run.bodies(CallEnded)] == [OutcomeStatus.OUTCOME_UNKNOWN]
+
+
+async def test_calls_that_ended_before_a_crash_keep_their_results(tmp_path: Path) -> None:
+    writes = [("write_file", {"path": name}) for name in "ab"]
+    async with engine(tmp_path, calls(*writes, ("exec_command", {"cmd": "make"}))) as run:
+        run.toolbox.behaviour["exec_command"] = hang
+        run.send(Submit(text="go"))
+        await run.wait(CallStarted, count=3)
+        await run.crash()
+    async with engine(tmp_path, text("done")) as again:
+        asked = await again.wait(LostResultAsked)
+        assert isinstance(asked, LostResultAsked)
+        again.send(Settle(question_id=asked.question_id, choice="keep"))
+        await again.wait(TurnEnded, count=2)
+    *first, third = last_results(again.model.requests[0])
+    assert first == ["ran write_file"] * 2 and third.startswith("Outcome unknown")
+    assert again.toolbox.ran == []
+
+
+async def test_a_result_that_was_stored_is_sent_and_its_call_is_not_run_again(tmp_path: Path) -> None:
+    never: Step = [asyncio.Event().wait]
+    async with engine(tmp_path, calls(("exec_command", {"cmd": "make"})), never) as run:
+        run.send(Submit(text="go"))
+        await run.wait(CallEnded)
+        await run.crash()
+    async with engine(tmp_path, text("done")) as again:
+        again.send(Continue())
+        await again.wait(TurnEnded, count=2)
+    assert last_results(again.model.requests[0]) == ["ran exec_command"]
+    assert again.toolbox.ran == []
 
 
 async def test_typing_instead_of_choosing_keeps_a_lost_result(tmp_path: Path) -> None:
