@@ -30,7 +30,7 @@ async def open_session(
     for asked, decided in session.fold.grants:
         work.ports.gate.restore(asked, decided)
     if session.fold.first is None:
-        await session.commit(start, *named_limits(work.config, {}))
+        await session.commit(start, *named_limits(work.config, {}), cause=start.session_id)
         unusable: list[str] = []
     else:
         await _store_return(work, start)
