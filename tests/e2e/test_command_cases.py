@@ -17,7 +17,7 @@ from tests.processes import processes_with, seconds
 from tests.program import Program, Ran, command, model_flags
 
 FLOOD_BYTES = int(os.environ.get("AGENT_TUI_TEST_FLOOD_BYTES", 100_000_000))
-MAX_RISE_KIB = 100 * 1024
+MAX_RISE_KIB = 32 * 1024
 
 
 @pytest.fixture

@@ -119,7 +119,8 @@ def test_each_point_of_a_turn_takes_the_conversation_to_it(
     goes_back(program, points["after_call"])  # the server takes no response without all its results
     assert (program.workspace / "b").exists()
     assert said(program, model_server) == ["one"]
-    goes_back(program, points["before_call"])
+    goes_back(program, points["before_call"])  # between the two calls of one response
+    assert [path.name for path in program.workspace.iterdir()] == ["a"]
     assert said(program, model_server) == ["one"]
 
 

@@ -41,6 +41,7 @@ from agent_tui.models.base import ErrorKind, ModelError
 from checkpoints.types import Phase
 from context.items import NoticeItem, ResponseItem, UserItem
 from context.units import visibility_of
+from context.view import UserUnit
 from tests.engine.fakes import Engine, FakeModel, calls, engine, failed, text
 from tests.waiting import WAIT_S
 from tools.types import Artifact, CallSink, Invocation, Outcome, OutcomeStatus, TerminalNews
@@ -112,6 +113,19 @@ async def test_a_rollback_takes_the_conversation_back_and_a_redo_brings_it_again
         await finish(run, "fourth", 4)
     said = [unit.item.text for unit in run.model.requests[-1].view.units if hasattr(unit, "item")]
     assert said == ["first", "second", "third", "fourth"]
+
+
+async def test_the_next_request_after_a_rollback_ends_where_that_turn_began(tmp_path: Path) -> None:
+    async with engine(tmp_path, *(text(f"answer {number}") for number in range(5))) as run:
+        for number in range(1, 5):
+            await finish(run, f"turn {number}", number)
+        run.send(Rollback(checkpoint_id=next(c.id for c in run.checkpointer.taken if c.cause.turn == 2)))
+        back = await run.wait(RolledBack)
+        assert isinstance(back, RolledBack) and back.messages == ("turn 2", "turn 3", "turn 4")
+        await finish(run, "another turn 2", 5)
+    *before, new = run.model.requests[-1].view.units
+    assert tuple(before) == run.model.requests[1].view.units[:-1]
+    assert isinstance(new, UserUnit) and new.item.text == "another turn 2"
 
 
 async def test_all_that_was_said_since_comes_back_to_the_editor(tmp_path: Path) -> None:
