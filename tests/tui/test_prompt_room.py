@@ -132,9 +132,20 @@ async def test_what_an_answer_needs_is_always_on_the_screen(tmp_path: Path, seed
 
 
 @pytest.mark.parametrize("parts", [1, 8, 30])
-async def test_blank_lines_go_before_a_prompt_takes_more_than_its_rows(tmp_path: Path, parts: int) -> None:
+async def test_blank_lines_and_reasons_go_before_a_prompt_takes_more_than_its_rows(
+    tmp_path: Path, parts: int
+) -> None:
     shown = "cat " + " ".join(f"/srv/data/part-{number}.csv" for number in range(parts))
-    play = scenes.approval(1, shown, why="reads outside the workspace, " + "and far from it, " * 5)
+    why = "reads outside the workspace, " + "and far from it, " * 20
+    play = scenes.approval(1, shown, why=why, choices=EVERY)
     async with driven(tmp_path, [*scenes.turn(), *play]) as it:
+        await it.wait_for_arming()
         assert it.app.prompt.size.height <= 24 - 7 + 1, it.screen  # and the blank row below it
         assert complaints(it) == [], it.screen
+        assert "v shows all" in it.screen
+
+
+async def test_a_fact_that_is_cut_keeps_its_key(tmp_path: Path) -> None:
+    async with driven(tmp_path, gallery.lost(), size=(60, 15)) as it:
+        changes = next(row for row in it.screen.split("\n") if row.startswith("  changes"))
+        assert changes.endswith("… v shows all d diff"), it.screen

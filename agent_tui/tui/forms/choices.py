@@ -80,7 +80,7 @@ def _below(form: Form, look: Look, place: Place, locked: str, style: Style) -> T
         label = f"{choice.label:<{form.columns}}" if note else choice.label
         spans = [*untrusted(label, role, strict=True), *untrusted(note, "muted", strict=True)]
         whole = wrap(spans, look.width, first=lead, rest=(Span(" " * (form.columns + 7)),))
-        rows += bounded(whole, style.rows, look)
+        rows += bounded(whole, style.rows, look.width, look)
         is_cut |= len(whole) > style.rows
     if alone < len(choices) - 1:
         starts += [len(rows)] * (len(choices) - 1 - alone)

@@ -63,12 +63,14 @@ class Fact:
     decides: bool = False  # an answer depends on it: it is the last to be cut
     most: int = FACT_ROWS
 
-    def rows(self, look: Look, *, columns: int = LABEL) -> list[Line]:
-        """The whole of it; `columns` for the label."""
+    def rows(self, look: Look, *, columns: int = LABEL, most: int | None = None) -> list[Line]:
+        """The whole of it, or at most so many rows; `columns` for the label."""
         lead = (Span("  "), Span(f"{self.label:<{columns - 1}} ", "muted"))
         room = look.width - (len(self.right) + 1 if self.right else 0)
         rows = wrap(self.spans, room, first=lead, rest=(Span(" " * (columns + 2)),)) or [lead]
-        if self.right:
+        if most is not None:
+            rows = bounded(rows, most, room, look)
+        if self.right and rows:
             rows[0] = with_right(rows[0], (Span(self.right, "accent"),), look.width)
         return rows
 
@@ -78,9 +80,9 @@ def fact(label: str, spans: Sequence[Span], look: Look, *, columns: int = LABEL)
     return Fact(label=label, spans=spans).rows(look, columns=columns)
 
 
-def bounded(rows: Sequence[Line], most: int, look: Look) -> list[Line]:
-    """At most so many rows, of which all but the first begin with an indent; the last one tells where
-    something was cut, and what shows it."""
+def bounded(rows: Sequence[Line], most: int, width: int, look: Look) -> list[Line]:
+    """At most so many rows of this width, of which all but the first begin with an indent; the last one
+    tells where something was cut, and what shows it."""
     if len(rows) <= most:
         return list(rows)
     if not most:
@@ -88,7 +90,7 @@ def bounded(rows: Sequence[Line], most: int, look: Look) -> list[Line]:
     mark = Span(f"{look.glyphs.more} v shows all", "attention")
     first, *others = rows[most - 1 :]
     filled = [*first, *(span for row in others[:1] for span in (Span(" "), *row[1:]))]
-    return [*rows[: most - 1], (*clip(filled, look.width - width_of((mark,)), ""), mark)]
+    return [*rows[: most - 1], (*clip(filled, width - width_of((mark,)), ""), mark)]
 
 
 class Form(Protocol):

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from agent_tui.frozen import frozen
 from agent_tui.tui import words
 from agent_tui.tui.forms.choices import Style, Tail, styles, tail
-from agent_tui.tui.forms.form import Fact, Form, Place, Spacing, bounded, is_inline
+from agent_tui.tui.forms.form import Fact, Form, Place, Spacing, is_inline
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, ruled, with_right
 from agent_tui.tui.transcript.look import Look
 
-LOW_OBJECT_ROWS = 4  # of the object, before facts take more than one row each, and before the list
+LOW_OBJECT_ROWS = 4  # of the object, before facts that decide nothing take a second row, and before the list
 MOST_OTHERS, FEWEST_OTHERS = 8, 2  # rows of the list of open questions; the fewest: one, and how many more
 
 
@@ -30,12 +30,14 @@ def draw(form: Form, look: Look, place: Place) -> Drawn:
     content, facts = form.object(look), form.facts(look)
     locked = _locked_words(len(content), place.seen)
     style, end = _fitting(form, look, place, locked, facts)
-    left = place.limit - 1 - len(end.rows)  # for object, facts and list
     kept = min(len(content), LOW_OBJECT_ROWS)
-    wanted = [each.rows(look) for each in facts]
-    given = _shares(facts, [len(rows) for rows in wanted], max(left - kept, min(len(facts), left - 1)))
-    shown = [row for rows, most in zip(wanted, given, strict=True) for row in bounded(rows, most, look)]
-    cut = [each for each, rows, most in zip(facts, wanted, given, strict=True) if most < len(rows)]
+    wanted = [len(each.rows(look)) for each in facts]
+    least = [min(rows, each.most) if each.decides else 1 for each, rows in zip(facts, wanted, strict=True)]
+    needed = 1 + kept + sum(least) + min(len(place.others), FEWEST_OTHERS) + len(end.rows)
+    left = min(max(place.room, needed), place.limit) - 1 - len(end.rows)  # for object, facts and list
+    given = _shares(facts, wanted, max(left - kept, min(len(facts), left - 1)))
+    shown = [row for each, most in zip(facts, given, strict=True) for row in each.rows(look, most=most)]
+    cut = [each for each, rows, most in zip(facts, wanted, given, strict=True) if most < rows]
     if not locked and not place.read_whole and any(each.decides for each in cut):
         locked = "locked until v showed all"
     if locked or 0 in given:
