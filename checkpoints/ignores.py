@@ -6,9 +6,10 @@ list. Matching is pathspec's; order and precedence are those of `gitignore(5)`.
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from agent_tui.frozen import mutable
 from checkpoints.plainfile import read_plain
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ FILE_NAME = b".gitignore"
 _LARGEST_BYTES = 1 << 20
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
+@mutable
 class Rules:
     """The rules in force in one folder: its own and those of the folders above, deepest first.
 

@@ -7,9 +7,9 @@ the target is a conflict and stays unless chosen; a file that somebody else made
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from agent_tui.frozen import frozen
+from agent_tui.frozen import frozen, mutable
 from checkpoints.attribution import History, Trace
 from checkpoints.catalog import Row
 from checkpoints.coverage import Gap
@@ -24,7 +24,7 @@ _OURS = (Author.AGENT, Author.ROLLBACK)
 _OCCUPIED = "held closed for a command that still runs; stop it to bring this back"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class Draft:
     """A plan with what is needed to carry it out."""
 

@@ -8,10 +8,10 @@ import errno
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
-from agent_tui.frozen import frozen
+from agent_tui.frozen import frozen, mutable
 from checkpoints.journal import Step
 from checkpoints.objects import CLONE, FOLDER, LINK
 from checkpoints.places import Mark, Places, Staged
@@ -33,7 +33,7 @@ class _Waiting:
     mark: Mark | None  # of what is in its place
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class Restore:
     """One run over a list of steps; `read` gives content by id, `put_copy` that of a large file to an
     open one, `done` is told after each step.

@@ -10,9 +10,9 @@ import os
 import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from agent_tui.frozen import frozen
+from agent_tui.frozen import frozen, mutable
 from checkpoints.clones import Clones, NoSharingError
 from checkpoints.coverage import MAX_DEPTH, Gap, Limits, special_kind
 from checkpoints.ignores import FILE_NAME, Rules, in_folder, read_text
@@ -40,7 +40,7 @@ COARSE_RACY_NS = 2_500_000_000  # for file systems that keep whole seconds (FAT:
 Keep = Callable[[bytes, bytes], bytes]
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
+@mutable
 class Folder:
     """One directory. Never changed once the scan that made it is done, but for `tree` and `odd`,
     which the snapshot fills in."""
@@ -72,7 +72,7 @@ class Scan:
     held: frozenset[bytes] = frozenset()  # paths covered although the rules now leave them out
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class Scanner:
     """Walks one workspace again and again."""
 
@@ -135,7 +135,7 @@ class Scanner:
         return self.previous
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class _Walk:
     """The state of one scan."""
 

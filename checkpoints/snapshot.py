@@ -9,10 +9,10 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
-from agent_tui.frozen import frozen
+from agent_tui.frozen import frozen, mutable
 from checkpoints.coverage import Gap
 from checkpoints.objects import CLONE, EXECUTABLE, FILE, FOLDER, LINK, TreeItem, tree_content
 from checkpoints.reading import File
@@ -127,7 +127,7 @@ def _all_permissions(folder: Folder) -> Iterator[tuple[int, int]]:
         yield from _all_permissions(inner)
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class _Builder:
     writer: ObjectWriter
     defaults: Defaults

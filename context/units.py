@@ -5,10 +5,10 @@ and the place of the summary follow from the compaction and rollback records.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar
 
-from agent_tui.frozen import frozen
+from agent_tui.frozen import frozen, mutable
 from context.items import (
     CallPart,
     CompactionItem,
@@ -77,7 +77,7 @@ def _fold(active: dict[str, R], record: R) -> None:
         active[record.id] = record
 
 
-@dataclass(slots=True)
+@mutable
 class _Open:
     """A unit that may still grow; `results` by call id."""
 
@@ -148,7 +148,7 @@ class LogReader:
 
     def _open(self, item: UserItem | ResponseItem | NoticeItem) -> None:
         calls = item.calls if isinstance(item, ResponseItem) else ()
-        unit = _Open(item, place=len(self._opened), calls=calls)
+        unit = _Open(item=item, place=len(self._opened), calls=calls)
         self._opened.append(unit)
         self._closed.append(None)
         self._changed.add(unit.place)

@@ -5,9 +5,10 @@ import re
 import select
 import signal
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from agent_tui.frozen import frozen
 
 
 def start_ticks(pid: int) -> int | None:
@@ -77,7 +78,7 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Handle:
     """A process by pidfd: a signal through it never reaches another that got the same number."""
 
@@ -104,7 +105,7 @@ def has_handles() -> bool:
 
 def open_handle(pid: int) -> Handle:
     """Raises OSError when the process is gone or the kernel is older than 5.3."""
-    return Handle(pid, os.pidfd_open(pid))
+    return Handle(pid=pid, fd=os.pidfd_open(pid))
 
 
 def end_tree(pid: int) -> None:

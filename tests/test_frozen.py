@@ -1,4 +1,5 @@
-"""`@frozen` is `@dataclass(frozen=True, slots=True, kw_only=True)`, made faster."""
+"""`@frozen` is `@dataclass(frozen=True, slots=True, kw_only=True)`, made faster, and `@mutable` the one that
+can be changed."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, is_dataclass, replace
@@ -6,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.frozen import frozen
+from agent_tui.frozen import frozen, mutable
 
 Make = Callable[[type], Any]
 
@@ -89,3 +90,16 @@ def test_the_functions_of_dataclasses_know_it(make: Make) -> None:
     assert [each.name for each in fields(one)] == ["name", "width", "tags", "code"]
     assert replace(one, width=2.0) == type(one)(name="a", width=2.0, tags={"of": "oak"})
     assert asdict(one) == {"name": "a", "width": 0.8, "tags": {"of": "oak"}, "code": ""}
+
+
+@pytest.mark.parametrize("make", [mutable, dataclass(eq=False, slots=True, kw_only=True)])
+def test_what_is_mutable_changes_and_equals_only_itself(make: Make) -> None:
+    door = _made(make)
+    one, other = door(name="a", code="1234"), door(name="a", code="1234")
+    one.width = 2.0
+    assert (one.name, one.width, one.tags) == ("a", 2.0, {}) and one.tags is not other.tags
+    assert repr(one) == "House.Door(name='a', width=2.0, tags={})"
+    assert one != other and len({one, one, other}) == 2
+    assert replace(one, name="b").width == 2.0
+    with pytest.raises(AttributeError, match="height"):
+        one.height = 1.0

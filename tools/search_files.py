@@ -3,9 +3,10 @@
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from agent_tui.frozen import mutable
 from sandbox.policy import Policy
 from sandbox.survey import is_env_file
 from tools.descriptions import description
@@ -37,7 +38,7 @@ _PARAMETERS = {
 }
 
 
-@dataclass(slots=True)
+@mutable
 class _Found:
     """Collects hits: what is shown, and how much there is."""
 
@@ -131,7 +132,11 @@ class SearchFiles:
 
         policy = invocation.policy
         budget = budget_bytes(invocation.max_output_tokens)
-        found = _Found(budget, invocation.arguments.get("files_only", False), query.context > 0)
+        found = _Found(
+            budget=budget,
+            files_only=invocation.arguments.get("files_only", False),
+            has_gaps=query.context > 0,
+        )
         note = ""
         masked: set[str] = set()
         try:

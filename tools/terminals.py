@@ -3,10 +3,11 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agent_tui.frozen import mutable
 from tools.rows import append_row, read_rows
 from tools.types import TerminalNews
 
@@ -18,7 +19,7 @@ MAX_ENDED = 64
 _MAX_NEWS = 256  # pieces of live output nobody fetched; ends are never dropped
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class Entry:
     """One command that outlived its call, or that an earlier process left behind."""
 

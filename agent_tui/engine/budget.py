@@ -4,11 +4,10 @@ Turns, tool calls and time count for the task, over all its runs; tokens and mon
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from agent_tui.engine.costs import add_cost
 from agent_tui.engine.types import Budgets, EndReason
-from agent_tui.frozen import frozen
+from agent_tui.frozen import frozen, mutable
 from agent_tui.models.base import ModelInfo, cost_usd
 from context.items import Usage
 
@@ -17,7 +16,7 @@ MAX_REQUESTS_PER_TURN = 3  # requests, retries included, for each turn of a turn
 GRACE_RESERVE_S = 15.0  # kept from a time limit for the grace call, at most a tenth of it
 
 
-@dataclass(slots=True)
+@mutable
 class Spent:
     """What the records say was used; part of the fold."""
 

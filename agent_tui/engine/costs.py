@@ -1,8 +1,9 @@
 """What requests cost: of the session, of the turn at hand, of each model and step; part of the fold."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from agent_tui.frozen import mutable
 from context.items import Usage
 
 
@@ -23,7 +24,7 @@ def add_cost(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else one + other
 
 
-@dataclass(slots=True)
+@mutable
 class Tally:
     """Requests, tokens and money of one kind."""
 
@@ -50,7 +51,7 @@ class Tally:
         }
 
 
-@dataclass(slots=True)
+@mutable
 class Costs:
     """What was asked of models so far."""
 
@@ -75,7 +76,7 @@ class Costs:
         for tally in (self.session, self.turn, self.run, self.models.setdefault(model, Tally())):
             tally.add(usage, cost_usd)
         if step is not None:
-            self.steps.append((step, model, Tally(1, usage, cost_usd)))
+            self.steps.append((step, model, Tally(requests=1, usage=usage, cost_usd=cost_usd)))
 
     def shown(self) -> dict[str, Any]:
         """As `Subject.COST` has it."""

@@ -3,7 +3,7 @@
 Nothing here is written but by `apply`; nothing is in it that the records do not hold.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -49,6 +49,7 @@ from agent_tui.engine.events import (
 from agent_tui.engine.progress import Progress
 from agent_tui.engine.states import CUT, NOT_RUN, RunState, States
 from agent_tui.engine.types import OF_GATE, Decision, EndReason, TaskStatus, moved
+from agent_tui.frozen import mutable
 from checkpoints.types import Checkpoint, FileChange, Phase
 from context.guard import Guard
 from context.items import CompactionItem, Item, NoticeItem, ResultItem, RollbackItem, Usage
@@ -63,7 +64,7 @@ SETTINGS_NOTICE = "Changed by the user, whatever was said before: "
 ACTIVE = (TaskStatus.RUNNING, TaskStatus.WAITING_TOOL)  # nobody is waited for: time counts
 
 
-@dataclass(slots=True)
+@mutable
 class Call:
     """One call; its outcome is kept only until the model has been answered."""
 
@@ -83,7 +84,7 @@ class Call:
         return self.ended.outcome if self.ended else None
 
 
-@dataclass(slots=True)
+@mutable
 class Run:
     """One attempt to drive a task."""
 

@@ -8,9 +8,10 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_tui.engine.events import CallTrace, ProgressJudged
+from agent_tui.frozen import mutable
 from tools.types import Outcome, OutcomeStatus
 
 WINDOW_CALLS = 24
@@ -81,7 +82,7 @@ def trace_of(call_id: str, tool: str, arguments: str, outcome: Outcome, *, chang
     )
 
 
-@dataclass(slots=True)
+@mutable
 class Progress:
     """The state of detection in a turn; part of the fold."""
 

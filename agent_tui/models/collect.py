@@ -3,9 +3,10 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from agent_tui.frozen import mutable
 from agent_tui.models.base import CallProgress, ReasoningDelta, TextDelta
 from context.items import CallPart
 
@@ -44,7 +45,7 @@ class TextFlow:
         return "".join(self._pieces)
 
 
-@dataclass(slots=True, eq=False)
+@mutable
 class _OpenCall:
     position: int
     index: int | None

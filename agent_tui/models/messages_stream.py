@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from agent_tui.frozen import mutable
 from agent_tui.models import wire
 from agent_tui.models.base import CallProgress, Completed, ReasoningDelta, StreamPart, TextDelta
 from agent_tui.models.collect import TextFlow, is_cut, mend
@@ -24,7 +25,7 @@ _STOPS = {
 _KIND_OF_DELTA = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "tool_use"}
 
 
-@dataclass(slots=True)
+@mutable
 class _Block:
     """One content block under way; `pieces` are its text, thinking or partial JSON."""
 

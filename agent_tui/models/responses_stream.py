@@ -5,9 +5,10 @@ response, and where that is empty too, from the deltas.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from agent_tui.frozen import mutable
 from agent_tui.models import wire
 from agent_tui.models.base import CallProgress, Completed, ReasoningDelta, StreamPart, TextDelta
 from agent_tui.models.collect import TextFlow, is_cut, mend
@@ -31,7 +32,7 @@ _WHOLE = {  # what comes in one piece where no delta came before
 _ENDS = ("response.completed", "response.incomplete", "response.done")
 
 
-@dataclass(slots=True)
+@mutable
 class _Output:
     """One output item under way."""
 

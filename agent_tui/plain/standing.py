@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 
 from agent_tui.engine.events import (
     Body,
@@ -30,6 +30,7 @@ from agent_tui.engine.events import (
     TurnStarted,
 )
 from agent_tui.engine.types import RULES_FILE, Config, SandboxStatus, TaskStatus, moved
+from agent_tui.frozen import mutable
 from agent_tui.outstanding import Outstanding
 from agent_tui.plain.words import count, money, sandbox_words, undo_words
 from agent_tui.safe_text import one_line
@@ -39,7 +40,7 @@ from tools.types import OutcomeStatus
 _GOES_ON = (StepStarted, TextStreamed, ReasoningStreamed, CallDrafted, TurnEnded)
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class Standing:
     """Changed by events, read by commands."""
 

@@ -1,9 +1,10 @@
 """What the fixed parts of the screen show; changed by the feed, read by the widgets."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_tui.engine import events
 from agent_tui.engine.types import Config, EndReason, InputKind, SandboxStatus, TaskStatus, moved
+from agent_tui.frozen import mutable
 from agent_tui.outstanding import Outstanding
 from checkpoints.types import Health
 from context.items import Image
@@ -11,7 +12,7 @@ from context.items import Image
 Question = events.ApprovalAsked | events.QuestionAsked | events.LostResultAsked
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class Asked:
     """A question that is or was open; `answer` is its answer in words."""
 
@@ -26,7 +27,7 @@ class Asked:
         )
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class Pending:
     """A message that is accepted and not delivered."""
 
@@ -37,7 +38,7 @@ class Pending:
     now: str = ""  # for a steer now: what that does, in words
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class Retry:
     """A model call that is sent again later."""
 
@@ -49,7 +50,7 @@ class Retry:
     since: float = 0.0  # UTC seconds of the first try
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class Status:
     """Facts of the status line."""
 
@@ -81,7 +82,7 @@ def status_of(config: Config) -> Status:
     )
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class State:
     """The session as the screen knows it."""
 

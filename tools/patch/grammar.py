@@ -1,8 +1,10 @@
 """The text of a patch taken apart (docs/patch-format.md); knows nothing of files."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from agent_tui.frozen import mutable
 
 BEGIN, END = "*** Begin Patch", "*** End Patch"
 END_OF_FILE = "*** End of File"
@@ -23,7 +25,7 @@ class PartlyAppliedError(PatchError):
     """Writing failed in the middle, and so did putting back what had been written."""
 
 
-@dataclass(slots=True)
+@mutable
 class Hunk:
     """One place of a file: what stands there, and what shall stand there."""
 
@@ -41,7 +43,7 @@ class Hunk:
         return [text for kind, text in self.changes if kind != "+"]
 
 
-@dataclass(slots=True)
+@mutable
 class Section:
     """What is to happen to one file."""
 
@@ -101,7 +103,7 @@ class _Parser:
             if line.startswith(prefix):
                 path = line.removeprefix(prefix).strip()
                 self._check_path(path, prefix)
-                self._found.append(Section(kind, path, self._at))
+                self._found.append(Section(kind=kind, path=path, line=self._at))
                 return
         if self._found:
             self._line_of(self._found[-1], line)
@@ -168,7 +170,7 @@ class _Parser:
     def _header(self, section: Section, line: str) -> None:
         last = section.hunks[-1] if section.hunks else None
         if last is None or last.changes or last.at_end or last.start is not None:
-            last = Hunk(self._at)
+            last = Hunk(line=self._at)
             section.hunks.append(last)
         rest = line[2:].strip()
         if numbers := _NUMBERS.match(rest):
@@ -178,7 +180,7 @@ class _Parser:
 
     def _hunk(self, section: Section) -> Hunk:
         if not section.hunks:
-            section.hunks.append(Hunk(self._at))
+            section.hunks.append(Hunk(line=self._at))
         return section.hunks[-1]
 
     def _check(self, section: Section) -> None:

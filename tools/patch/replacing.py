@@ -16,7 +16,7 @@ def replace_text(file: TextFile, old: str, new: str, path: str, *, every: bool) 
     found = (match for match in _pattern(file, old, path).finditer(body) if match.start() % file.width == 0)
     spans = [match.span() for match in islice(found, MAX_PLACES + 1)]
     if not spans:
-        hunk = Hunk(1, changes=[("-", line) for line in old.splitlines() or [old]])
+        hunk = Hunk(line=1, changes=[("-", line) for line in old.splitlines() or [old]])
         raise PatchError(missing(file.texts, hunk, f"`{path}`: `old` is not in the file"))
     if len(spans) > MAX_PLACES:
         raise PatchError(

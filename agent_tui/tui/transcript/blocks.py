@@ -5,11 +5,12 @@
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from agent_tui.engine.events import CompactionEnded
 from agent_tui.engine.types import PlanStep
+from agent_tui.frozen import mutable
 from checkpoints.types import FileChange
 from context.items import Image
 from tools.types import Outcome
@@ -18,7 +19,7 @@ KEPT_LINES = 500  # of live output in memory; the full output is an artifact
 LINE_LIMIT = 4_000  # characters of one output line that are kept for the screen
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@mutable
 class Block:
     """Base of all blocks; `tight` blocks have no blank line before them."""
 
@@ -34,7 +35,7 @@ class Block:
         self.revision += 1
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@mutable
 class Welcome(Block):
     """First block of an empty session."""
 
@@ -43,7 +44,7 @@ class Welcome(Block):
     changed_files: int = 0
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@mutable
 class UserMessage(Block):
     """Something the person said; `right` is `steer, step 5`."""
 
@@ -53,7 +54,7 @@ class UserMessage(Block):
     item_id: str = ""
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@mutable
 class Reasoning(Block):
     """The model's reasoning; folded unless expanded."""
 
@@ -62,7 +63,7 @@ class Reasoning(Block):
     tokens: int = 0
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@mutable
 class Answer(Block):
     """Markdown of the model."""
 
@@ -102,7 +103,7 @@ CardState = Literal[
 ]  # fmt: skip
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@mutable
 class Call:
     """One tool call as a card shows it."""
 
@@ -138,14 +139,14 @@ class Call:
         return self.state not in ("drafting", "waiting", "running")
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@mutable
 class Card(Block):
     """One call, or several reads of one wave that fold into a line."""
 
     calls: list[Call]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@mutable
 class Plan(Block):
     """The model's plan."""
 
@@ -153,14 +154,14 @@ class Plan(Block):
     explanation: str = ""
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@mutable
 class Compaction(Block):
     """Report of one compaction."""
 
     ended: CompactionEnded
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@mutable
 class RolledBack(Block):
     """Record of a rollback or redo."""
 
@@ -178,7 +179,7 @@ class RolledBack(Block):
     returned: int = 0  # messages that are back in the editor
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@mutable
 class TurnEnd(Block):
     """Why a turn ended and what it changed."""
 
@@ -193,7 +194,7 @@ class TurnEnd(Block):
     said: str = ""  # by the provider, where `words` do not tell it
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@mutable
 class Notice(Block):
     """A line of the runtime; `ended` when something ended with it, else it goes on."""
 
@@ -202,7 +203,7 @@ class Notice(Block):
     information: bool = False
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@mutable
 class Muted(Block):
     """One quiet line, such as what stands for a hidden part; `hidden` is that part."""
 
@@ -211,7 +212,7 @@ class Muted(Block):
     in_place_of: "Muted | None" = None  # the line of a rollback that was taken back by this one
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@mutable
 class Mark(Block):
     """In the pager: where a part that is hidden from the model begins, or `ends`."""
 

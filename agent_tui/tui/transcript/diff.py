@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import zip_longest
 from typing import Literal
 
+from agent_tui.frozen import mutable
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript import code
 from agent_tui.tui.transcript.lines import BLANK, Line, Span, clip, untrusted, width_of, wrap
@@ -17,7 +18,7 @@ _NOTE = re.compile(r"^([AMDX]) (.+)  ((?:binary|link|mode|folder|lost|not covere
 _HUNK = re.compile(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)$")
 
 
-@dataclass(slots=True)
+@mutable
 class Row:
     """One row of a hunk; `number` is that of the new file, for removed rows of the old one."""
 
@@ -26,7 +27,7 @@ class Row:
     text: str
 
 
-@dataclass(slots=True)
+@mutable
 class FileDiff:
     """The diff of one file; `note` stands in place of rows for binary files and links, of a mode beside
     them."""
@@ -58,9 +59,9 @@ def parse(text: str) -> list[FileDiff]:
         if hunk:
             old, new, in_hunk = int(hunk[1]), int(hunk[2]), True
             if files:
-                files[-1].rows.append(Row("@", new, hunk[3]))
+                files[-1].rows.append(Row(kind="@", number=new, text=hunk[3]))
         elif line.startswith("diff --git "):
-            files.append(FileDiff(_git_name(line)))
+            files.append(FileDiff(path=_git_name(line)))
             in_hunk, header_git = False, True
         elif line.startswith("--- ") and not in_hunk:
             old_name = _name(line[4:])
@@ -69,7 +70,7 @@ def parse(text: str) -> list[FileDiff]:
         elif line.startswith("+++ ") and not in_hunk:
             new_name = _name(line[4:])
             if not header_git:
-                files.append(FileDiff(new_name or old_name))
+                files.append(FileDiff(path=new_name or old_name))
             _named(files[-1], old_name, new_name)
         elif in_hunk and line[:1] in ("+", "-", " ") and files:
             old, new = _row(files[-1], line, old, new)
@@ -88,7 +89,7 @@ def _is_header(line: str) -> bool:
 
 def _row(file: FileDiff, line: str, old: int, new: int) -> tuple[int, int]:
     kind: RowKind = "+" if line[0] == "+" else "-" if line[0] == "-" else " "
-    file.rows.append(Row(kind, old if kind == "-" else new, line[1:].rstrip("\r")))
+    file.rows.append(Row(kind=kind, number=old if kind == "-" else new, text=line[1:].rstrip("\r")))
     return old + (kind != "+"), new + (kind != "-")
 
 
@@ -115,7 +116,7 @@ def _noted(files: list[FileDiff], kind: str, path: str, note: str) -> None:
         return
     for file in known:  # a link has rows of its target, a file that became one those of both
         files.remove(file)
-    files.append(FileDiff(path, kind, note))
+    files.append(FileDiff(path=path, kind=kind, note=note))
 
 
 def _extended(file: FileDiff, line: str) -> None:
@@ -226,7 +227,7 @@ def _pairs(rows: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
     result: list[tuple[Row | None, Row | None]] = []
     removed: list[Row] = []
     added: list[Row] = []
-    for row in (*rows, Row("@", 0, "")):
+    for row in (*rows, Row(kind="@", number=0, text="")):
         if row.kind == "-":
             removed.append(row)
         elif row.kind == "+":

@@ -1,7 +1,5 @@
 """The status line: what holds now, dropping items by need; sandbox and alarms never go."""
 
-from dataclasses import dataclass
-
 from agent_tui.tui import words
 from agent_tui.tui.glyphs import Glyphs
 from agent_tui.tui.state import Status
@@ -11,13 +9,13 @@ from sandbox.policy import Mode
 PROVIDER_FROM = 100  # columns
 
 
-@dataclass(slots=True)
 class Item:
     """One item: `forms` from the longest to the shortest, the empty one drops it."""
 
-    name: str
-    forms: list[str]
-    alarm: bool = False
+    def __init__(self, name: str, forms: list[str], *, alarm: bool = False) -> None:
+        self.name = name
+        self.forms = forms
+        self.alarm = alarm
 
     def shorten(self) -> bool:
         """Take the next shorter form; False when there is none."""
