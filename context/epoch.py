@@ -22,7 +22,16 @@ from context.evict import (
 from context.facts import CallFact
 from context.guard import Guard
 from context.history import history_text
-from context.items import CompactionItem, Item, KeptWhole, Replacement, ResponseItem, UserItem
+from context.items import (
+    CompactionItem,
+    Item,
+    KeptWhole,
+    Origin,
+    Replacement,
+    ResponseItem,
+    ResultItem,
+    UserItem,
+)
 from context.kept import absent, kept_whole
 from context.ledger import Sources, build_ledger, changed_paths
 from context.shrink import describe, shrink
@@ -118,7 +127,7 @@ def _plan(
     rolled_back = _calls_of(log, seen.rolled_back)
     gone_calls = _calls_of(log, seen.hidden | gone) - rolled_back
     sources = Sources(
-        users=tuple(i for i in log if isinstance(i, UserItem) and i.id not in seen.rolled_back),
+        users=_said(log, given.facts, seen.rolled_back),
         facts=tuple(fact for fact in given.facts.values() if fact.call_id not in rolled_back),
         hidden_calls=gone_calls,
         live=given.live,
@@ -151,6 +160,22 @@ def _plan(
         previous_summary=_summary_of(seen.summary.text) if seen.summary else "",
         summary_tokens=round(given.window.input * SUMMARY_SHARE),
     )
+
+
+def _said(
+    log: Sequence[Item], facts: Mapping[str, CallFact], rolled_back: frozenset[str]
+) -> tuple[UserItem, ...]:
+    """What the person said, in order: messages, and answers to what the model asked."""
+    said: list[UserItem] = []
+    for item in log:
+        if item.id in rolled_back:
+            continue
+        fact = facts.get(item.call_id) if isinstance(item, ResultItem) else None
+        if isinstance(item, UserItem):
+            said.append(item)
+        elif fact is not None and fact.answer:
+            said.append(UserItem(id=item.id, text=fact.answer, origin=Origin.ANSWER))
+    return tuple(said)
 
 
 def _calls_of(log: Sequence[Item], item_ids: frozenset[str]) -> frozenset[str]:

@@ -41,6 +41,7 @@ class CallFact:
     terminal: str = ""
     is_check: bool = False  # a test, build or lint command, or the contract's own
     denial_text: str = ""  # what the person said when they denied it
+    answer: str = ""  # what the person was asked by it and answered
 
     @property
     def passed(self) -> bool:

@@ -40,6 +40,7 @@ _CHECK = re.compile(
     r")(?:\s|$)"
 )
 MAX_FAILING_TESTS = 20
+MAX_QUESTION = 300  # characters of a question beside its answer
 
 
 def fact_of(ended: CallEnded, proposed: CallProposed, step: int, checks: Collection[str] = ()) -> CallFact:
@@ -72,6 +73,7 @@ def fact_of(ended: CallEnded, proposed: CallProposed, step: int, checks: Collect
         terminal=outcome.terminal or "",
         is_check=kind == "exec" and (target in checks or _CHECK.search(target) is not None),
         denial_text=outcome.text if outcome.status is OutcomeStatus.DENIED else "",
+        answer=_answer(arguments, outcome),
     )
 
 
@@ -100,6 +102,12 @@ def _arguments(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {"raw": text}
     return value if isinstance(value, dict) else {"raw": text}
+
+
+def _answer(arguments: Mapping[str, Any], outcome: Outcome) -> str:
+    answer = outcome.data.get("answer")
+    question = str(arguments.get("question", ""))[:MAX_QUESTION]
+    return f"(asked: {question}) {answer}" if isinstance(answer, str) else ""
 
 
 def _target(kind: CallKind, arguments: Mapping[str, Any]) -> str:

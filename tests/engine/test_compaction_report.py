@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.engine.commands import Command, Compact, Interrupt, Rollback, Set, Shutdown, Submit
+from agent_tui.engine.commands import Answer, Command, Compact, Interrupt, Rollback, Set, Shutdown, Submit
 from agent_tui.engine.events import (
     CompactionEnded,
     CompactionStarted,
     NoticeRaised,
     PlanChanged,
+    QuestionAsked,
     Refused,
     RolledBack,
     SettingChanged,
@@ -23,6 +24,7 @@ from agent_tui.engine.framing import view_of
 from agent_tui.engine.types import Budgets, EndReason
 from agent_tui.models.base import ErrorKind, ModelError, ModelRequest, StreamPart, TextDelta
 from context.items import CompactionItem, ResponseItem, UserItem
+from context.view import SummaryUnit
 from tests.engine.fakes import FakeModel, Step, calls, engine, failed, text
 from tests.engine.test_compaction import HANGS, SMALL, Summariser, long_output, steps
 
@@ -60,6 +62,34 @@ async def test_the_steps_and_messages_that_are_told_are_those_of_the_record(tmp_
         assert list(epoch.messages) == [i.id for i in log if isinstance(i, UserItem) and i.id in gone]
         assert epoch.kept is not None and (epoch.kept.messages, epoch.kept.plan) in ((1, False), (2, False))
         assert epoch.kept.steps > 0
+
+
+async def test_what_a_person_answered_is_kept_by_the_ledger(tmp_path: Path) -> None:
+    asks = calls(("request_user_input", {"question": "Which port?"}))
+    async with engine(tmp_path, asks, *steps(15), text("done"), info=SMALL) as run:
+        run.toolbox.behaviour["exec_command"] = long_output
+        run.send(Submit(text="go"))
+        asked = await run.wait(QuestionAsked)
+        assert isinstance(asked, QuestionAsked)
+        run.send(Answer(question_id=asked.question_id, text="8443, never `8080`"))
+        await run.wait(TurnEnded)
+        ledger = view_of(run.scope()).units[0]
+    assert isinstance(ledger, SummaryUnit)
+    said = ledger.text.partition("## Said by the person")[2].partition("##")[0]
+    assert '- "go"\n' in said and "Which port?" in said and "8443, never `8080`" in said
+    (epoch, *_) = run.bodies(CompactionEnded)
+    assert epoch.kept is not None and epoch.kept.messages == 1, "an answer is no message"
+
+
+async def test_a_question_that_nobody_answered_is_nothing_a_person_said(tmp_path: Path) -> None:
+    asks = calls(("request_user_input", {"question": "Which port?"}))
+    async with engine(tmp_path, asks, *steps(15), text("done"), info=SMALL, interactive=False) as run:
+        run.toolbox.behaviour["exec_command"] = long_output
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+        ledger = view_of(run.scope()).units[0]
+    assert isinstance(ledger, SummaryUnit)
+    assert "no user is available" not in ledger.text
 
 
 async def test_a_plan_is_kept_by_the_ledger(tmp_path: Path) -> None:
