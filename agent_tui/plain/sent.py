@@ -1,12 +1,13 @@
 """Commands that line mode sent and that have not begun, or run: the end of its input waits for them."""
 
-from agent_tui.engine.commands import Command, CommandBody, Compact, Continue, RunShell, Submit
+from agent_tui.engine.commands import Command, CommandBody, Compact, Continue, RunShell, Set, Settle, Submit
 from agent_tui.engine.events import (
     CallEnded,
     CallProposed,
     Event,
     InputAccepted,
     Refused,
+    SettingChanged,
     StatusChanged,
     TurnEnded,
     TurnStarted,
@@ -14,12 +15,14 @@ from agent_tui.engine.events import (
 
 
 class Sent:
-    """A message until it waits for its turn, the person's own command until it has ended, and a compaction or
-    what goes on until that has begun; none that was refused."""
+    """A message until it waits for its turn, the person's own command until it has ended, a model until it is
+    in use or room is made for it, and a compaction, what goes on and what becomes of lost results until that
+    has begun; none that was refused. What else is sent is done when the engine comes to the next one."""
 
     def __init__(self) -> None:
         self._bodies: dict[str, CommandBody] = {}  # by command id, in order
         self._own_calls: set[str] = set()
+        self._stays_lost = False  # a result, so that no answer about another one goes on
 
     def __len__(self) -> int:
         return len(self._bodies)
@@ -31,21 +34,29 @@ class Sent:
 
     def add(self, command: Command) -> None:
         """It goes to the engine."""
-        if isinstance(command.body, Submit | Continue | RunShell | Compact):
-            self._bodies[command.id] = command.body
+        match command.body:
+            case Submit() | Continue() | RunShell() | Compact() | Set(key="model"):
+                self._bodies[command.id] = command.body
+            case Settle(choice=choice):
+                self._bodies[command.id] = command.body
+                if choice == "stop" or self._stays_lost:
+                    self._stay_lost()
+            case _:
+                pass
 
     def take(self, event: Event) -> None:
         """What the engine says of them."""
         match event.body:
             case Refused(command_id=refused):
-                self._bodies.pop(refused, None)
-            case InputAccepted():
+                if isinstance(self._bodies.pop(refused, None), Settle):
+                    self._stay_lost()
+            case InputAccepted() | SettingChanged():
                 self._bodies.pop(event.cause, None)
             case TurnStarted() | TurnEnded():  # one turn is for all, and one that runs needs none
-                while self._drop(Continue):
-                    pass
+                self._drop_all(Continue, Settle)
+                self._stays_lost = False
             case StatusChanged(activity="compacting"):
-                self._drop(Compact)
+                self._drop(Compact, Set)
             case CallProposed(by="person", call_id=call):
                 self._own_calls.add(call)
             case CallEnded(call_id=call) if call in self._own_calls:
@@ -54,7 +65,15 @@ class Sent:
             case _:
                 pass
 
-    def _drop(self, kind: type[CommandBody]) -> bool:
-        """The oldest of a kind; False where there is none."""
-        oldest = next((sent for sent, body in self._bodies.items() if isinstance(body, kind)), None)
+    def _stay_lost(self) -> None:
+        self._stays_lost = True
+        self._drop_all(Settle)
+
+    def _drop(self, *kinds: type[CommandBody]) -> bool:
+        """The oldest of these kinds; False where there is none."""
+        oldest = next((sent for sent, body in self._bodies.items() if isinstance(body, kinds)), None)
         return oldest is not None and self._bodies.pop(oldest) is not None
+
+    def _drop_all(self, *kinds: type[CommandBody]) -> None:
+        while self._drop(*kinds):
+            pass

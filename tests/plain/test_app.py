@@ -26,6 +26,7 @@ from agent_tui.engine.commands import (
     Rollback,
     RunShell,
     Set,
+    Settle,
     Shutdown,
     Subject,
     Submit,
@@ -176,6 +177,10 @@ ENDED = TurnEnded(
     steps=1,
     duration_s=1.0,
 )
+LOST = LostResultAsked(
+    question_id="l1", call_id="c1", tool="exec_command", shown="make", started_at=1.0, cwd="/w",
+    facts="its process is gone", output="", ended_at=2.0, changes=(), checkpoint_id="",
+)  # fmt: skip
 
 
 async def run(tmp_path: Path, lines: FakeLines, react: Callable[[CommandBody], list[Body]]) -> FakeEngine:
@@ -378,8 +383,11 @@ async def test_an_empty_line_ends_a_wait_for_the_model_whatever_came_beside_it(t
             ],
         ),
         ("/compact", [StatusChanged(activity="compacting")], [StatusChanged(activity="")]),
+        ("/model d/small", [StatusChanged(activity="compacting")], [StatusChanged(activity="")]),
+        ("/model d/big", [], [SettingChanged(key="model", value="d/big")]),
+        ("1", [TurnStarted(task_id="t1", run_id="r2")], [ENDED]),
     ],
-    ids=["go on", "own command", "compact"],
+    ids=["go on", "own command", "compact", "smaller model", "other model", "lost result"],
 )  # fmt: skip
 async def test_the_end_of_the_input_waits_for_what_its_last_line_began(
     tmp_path: Path, line: str, begins: list[Body], ends: list[Body]
@@ -395,7 +403,7 @@ async def test_the_end_of_the_input_waits_for_what_its_last_line_began(
 
     engine = FakeEngine(lambda _: [])
     paused = SessionStarted(session_id="7f3a0000", workspace="/w", model="d/d", paused=True)
-    for body in (paused, READY):
+    for body in (paused, *([LOST] * (line == "1")), READY):
         engine.queue.put_nowait(body)
     app = asyncio.create_task(PlainApp(engine, config(tmp_path), Ending([line])).run(None))
     await asyncio.wait_for(ended.wait(), timeout=WAIT_S)
@@ -407,6 +415,26 @@ async def test_the_end_of_the_input_waits_for_what_its_last_line_began(
             await asyncio.sleep(0)
     assert await asyncio.wait_for(app, timeout=WAIT_S) == 0
     assert engine.sent[1:] == [Shutdown()]
+
+
+@pytest.mark.parametrize("second", ["3", "1"], ids=["stopped", "refused"])
+async def test_the_end_of_the_input_waits_for_no_turn_while_a_result_stays_lost(
+    tmp_path: Path, second: str
+) -> None:
+    engine = FakeEngine(lambda _: [])
+
+    def react(body: CommandBody) -> list[Body]:
+        is_refused = second == "1" and isinstance(body, Settle) and body.question_id == "l2"
+        return [Refused(command_id=f"plain-{len(engine.sent)}", reason="no")] if is_refused else []
+
+    engine.react = react
+    paused = SessionStarted(session_id="7f3a0000", workspace="/w", model="d/d", paused=True)
+    for body in (paused, LOST, replace(LOST, question_id="l2", call_id="c2"), READY):
+        engine.queue.put_nowait(body)
+    app = PlainApp(engine, config(tmp_path), FakeLines(["1", second]))
+    assert await asyncio.wait_for(app.run(None), timeout=WAIT_S) == 0
+    choices = [body.choice for body in engine.sent if isinstance(body, Settle)]
+    assert choices == ["keep", "keep" if second == "1" else "stop"]
 
 
 async def test_ctrl_c_stops_a_command_of_the_person(tmp_path: Path) -> None:
@@ -560,12 +588,8 @@ async def test_how_a_paused_session_goes_on_is_said_once_and_when_it_is_true(
 ) -> None:
     resumed = SessionStarted(session_id="7f3a0000", workspace="/w", model="d/d", resumed=True)
     paused = TaskChanged(task_id="t1", status=TaskStatus.PAUSED, cause="crashed")
-    lost = LostResultAsked(
-        question_id="l1", call_id="c1", tool="exec_command", shown="make", started_at=1.0, cwd="/w",
-        facts="its process is gone", output="", ended_at=2.0, changes=(), checkpoint_id="",
-    )  # fmt: skip
     engine = FakeEngine(answering({Subject.TRANSCRIPT: []}))
-    for body in (resumed, paused, replace(ENDED, reason=EndReason.CRASHED), *([lost] * is_lost), READY):
+    for body in (resumed, paused, replace(ENDED, reason=EndReason.CRASHED), *([LOST] * is_lost), READY):
         engine.queue.put_nowait(body)
     typed = ["3", "/quit"] if is_lost else ["/quit"]
     await asyncio.wait_for(PlainApp(engine, config(tmp_path), FakeLines(typed)).run(None), timeout=WAIT_S)
