@@ -1,23 +1,25 @@
 """Which files a session leaves changed, and the checkpoint that takes just these back."""
 
+from agent_tui.engine.changes import what_becomes
 from agent_tui.engine.events import (
     Body,
     CallEnded,
     CheckpointTaken,
     RolledBack,
+    SessionStarted,
     TurnEnded,
     TurnStarted,
 )
 from agent_tui.frozen import frozen
-from checkpoints.types import ChangeKind, FileChange, Phase
+from checkpoints.types import FileChange, Phase
 
 
 @frozen
 class _Changed:
-    """How one path differs, and the checkpoint from before its first change."""
+    """How one path differs, and the checkpoints from before the first change of what is there now."""
 
-    kind: ChangeKind
-    before: str
+    change: FileChange
+    before: frozenset[str]
 
 
 class Outstanding:
@@ -34,6 +36,7 @@ class Outstanding:
         self._newest = ""  # checkpoint after calls; what they changed is told behind it
         self._turn = (0, "")  # the newest turn, and its first checkpoint
         self._is_running = False
+        self._own: list[Body] | None = None  # of a process that goes on, until the part before it is known
 
     def __len__(self) -> int:
         return len(self._files)
@@ -41,12 +44,16 @@ class Outstanding:
     @property
     def checkpoint(self) -> str:
         """What to go back to; empty where nothing is changed, or no checkpoint was taken before it."""
-        wanted = {changed.before for changed in self._files.values()}
+        wanted = {taken for changed in self._files.values() for taken in changed.before}
         return "" if "" in wanted else next((taken for taken in self._places if taken in wanted), "")
 
     def take(self, body: Body) -> None:
         """One event."""
+        if self._own is not None:
+            self._own.append(body)
         match body:
+            case SessionStarted(resumed=True):
+                self._own = []
             case TurnStarted() | TurnEnded():
                 self._is_running = isinstance(body, TurnStarted)
             case CheckpointTaken():
@@ -62,12 +69,12 @@ class Outstanding:
             case _:
                 pass
 
-    def take_over(self, earlier: "Outstanding") -> None:
-        """Put what an earlier process of the session left in front."""
-        told = len(earlier._story)
-        self._places = earlier._places | {taken: told + place for taken, place in self._places.items()}
-        self._story = earlier._story + self._story
-        self._files = self._files | earlier._files
+    def behind(self, earlier: "Outstanding") -> "Outstanding":
+        """`earlier`, which an earlier process of the session left, with what this one told on top."""
+        own, earlier._own = self._own or [], None
+        for body in own:
+            earlier.take(body)
+        return earlier
 
     def _mark(self, body: CheckpointTaken) -> None:
         taken = body.checkpoint
@@ -77,15 +84,15 @@ class Outstanding:
             self._turn = (taken.cause.turn, taken.id)  # of a later message of a turn: not its beginning
 
     def _change(self, change: FileChange, before: str) -> None:
-        old = self._files.get(change.path)
-        if change.kind == "R" and change.old_path is not None and change.old_path in self._files:
-            old = self._files[change.old_path]
-            self._set(change.old_path, None)
-        if old is not None and (old.kind, change.kind) == ("A", "D"):
-            self._set(change.path, None)
-        elif old is None or change.path not in self._files:
-            kind = change.kind if old is None or old.kind != "A" else "A"
-            self._set(change.path, _Changed(kind=kind, before=old.before if old else before))
+        becomes = what_becomes(self._known, change)
+        told = [self._files[path].before for path in becomes if path in self._files]
+        since = frozenset[str]().union(*told) or frozenset({before})
+        for path, joined in becomes.items():
+            self._set(path, None if joined is None else _Changed(change=joined, before=since))
+
+    def _known(self, path: str) -> FileChange | None:
+        changed = self._files.get(path)
+        return None if changed is None else changed.change
 
     def _set(self, path: str, changed: _Changed | None) -> None:
         self._story.append((path, self._files.get(path)))

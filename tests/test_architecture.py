@@ -119,7 +119,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "context.instructions",
     ),
     "agent_tui.kept_whole": ("agent_tui.figures", "context.items"),
-    "agent_tui.outstanding": ("agent_tui.engine.events", "checkpoints.types"),
+    "agent_tui.outstanding": ("agent_tui.engine.changes", "agent_tui.engine.events", "checkpoints.types"),
     "agent_tui.short_path": (),
     "agent_tui.toml_text": (),
     "agent_tui.near": (),  # names that are like another one

@@ -1,8 +1,17 @@
 """Which files a session leaves changed, as far as its events tell, and what takes them back."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from agent_tui.engine.events import Body, CallEnded, CheckpointTaken, RolledBack, TurnEnded, TurnStarted
+from agent_tui.engine.events import (
+    Body,
+    CallEnded,
+    CheckpointTaken,
+    RolledBack,
+    SessionStarted,
+    TurnEnded,
+    TurnStarted,
+)
 from agent_tui.engine.types import EndReason
 from agent_tui.outstanding import Outstanding
 from checkpoints.types import Author, Cause, ChangeKind, Checkpoint, FileChange, Phase, RollbackResult
@@ -105,13 +114,46 @@ def test_what_no_checkpoint_was_taken_before_cannot_be_taken_back() -> None:
     assert left(wrote("a")) == (1, "")
 
 
-def test_a_later_process_goes_on_with_the_count() -> None:
-    earlier, now = Outstanding(), Outstanding()
-    for body in TWO:
-        earlier.take(body)
-    for body in turn(3, 7, wrote("c", "d")):
+def moved(old: str, new: str) -> CallEnded:
+    ended = wrote(new, kind="R", old=old)
+    return replace(ended, changes=(replace(ended.changes[0], added=0, removed=0),))
+
+
+def test_a_file_that_got_its_name_back_counts_no_more() -> None:
+    assert left(*turn(1, 1, moved("a", "b"))) == (1, "s/1")
+    assert left(*turn(1, 1, moved("a", "b"), moved("b", "a"))) == (0, "")
+    assert left(*turn(1, 1, moved("a", "b")), *turn(2, 4, moved("b", "a"))) == (0, "")
+    assert left(*turn(1, 1, moved("a", "b"), moved("b", "c"))) == (1, "s/1")
+    assert left(*turn(1, 1, moved("a", "b")), *turn(2, 4, wrote("b", kind="D"))) == (1, "s/1")
+
+
+def test_a_rollback_finds_the_names_that_were() -> None:
+    there, back = turn(1, 1, moved("a", "b")), turn(2, 4, moved("b", "a"))
+    assert left(*there, *back, went_back(4, 7, "a", "b")) == (1, "s/1")
+    assert left(*there, *back, went_back(1, 7)) == (0, "")
+
+
+def later(earlier: Sequence[Body], *bodies: Body) -> Outstanding:
+    """What is outstanding in a process that hears of the earlier part when it has told `bodies`."""
+    before, now = Outstanding(), Outstanding()
+    for body in earlier:
+        before.take(body)
+    for body in (SessionStarted(session_id="s", workspace="/w", model="m", resumed=True), *bodies):
         now.take(body)
-    now.take_over(earlier)
+    return now.behind(before)
+
+
+def test_a_later_process_goes_on_with_the_count() -> None:
+    now = later(TWO, *turn(3, 7, wrote("c", "d")))
     assert (len(now), now.checkpoint) == (4, "s/1")
     now.take(went_back(4, 10, "b", "c", "d"))
     assert (len(now), now.checkpoint) == (2, "s/1")
+
+
+def test_a_later_process_takes_back_only_what_it_changed_itself() -> None:
+    own = turn(3, 7, wrote("c", "d"))
+    assert len(later(TWO, *own, went_back(7, 10, "c", "d"))) == 3
+    now = later(TWO, *own)
+    now.take(went_back(7, 10, "c", "d"))
+    assert (len(now), now.checkpoint) == (3, "s/1"), "`c` is as the earlier process left it"
+    assert len(later(turn(1, 1, moved("a", "b")), *turn(2, 4, moved("b", "a")))) == 0

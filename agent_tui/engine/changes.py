@@ -1,7 +1,7 @@
 """Adds up the changed files of several calls to one list, and tells the model of those of one call."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from agent_tui.safe_text import visible
@@ -45,24 +45,33 @@ def merge_changes(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
     """
     merged: dict[str, FileChange] = {}
     for change in changes:
-        _add(merged, change)
+        for path, joined in what_becomes(merged.get, change).items():
+            if joined is None:
+                merged.pop(path, None)
+            else:
+                merged[path] = joined
     return tuple(sorted(merged.values(), key=lambda change: change.added is None))
 
 
-def _add(merged: dict[str, FileChange], change: FileChange) -> None:
-    if change.kind == "R" and change.old_path in merged:
-        change = _join(merged.pop(change.old_path), change)
-    old = merged.get(change.path)
+def what_becomes(
+    known: Callable[[str], FileChange | None], change: FileChange
+) -> dict[str, FileChange | None]:
+    """What one more change makes of the paths it is about, which `known` tells as changed so far; None for
+    one that is as it was before all of them."""
+    becomes: dict[str, FileChange | None] = {}
+    if change.kind == "R" and change.old_path and (renamed := known(change.old_path)) is not None:
+        becomes[change.old_path] = None
+        change = _join(renamed, change)
+    old = known(change.path)
     if old is not None and old.old_path and change.kind == "D":  # what is gone is the file of the old name
-        del merged[change.path]
-        again = merged.pop(old.old_path, None)
+        becomes[change.path] = None
+        again = known(old.old_path)
         change = replace(change, path=old.old_path) if again is None else replace(again, kind="M")
         old = None
     joined = change if old is None else _join(old, change)
-    if (old is not None and old.kind == "A" and change.kind == "D") or _is_as_before(joined):
-        merged.pop(change.path, None)
-    else:
-        merged[change.path] = joined
+    is_gone = old is not None and old.kind == "A" and change.kind == "D"
+    becomes[change.path] = None if is_gone or _is_as_before(joined) else joined
+    return becomes
 
 
 def _is_as_before(change: FileChange) -> bool:

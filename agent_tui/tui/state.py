@@ -176,7 +176,7 @@ class State:
         if self.last_rollback is None and not self.turn_started_at:
             self.last_rollback, self.rolled_back_at = earlier.last_rollback, earlier.rolled_back_at
             self.returned += self.last_rollback.messages if self.last_rollback is not None else ()
-        self.changed.take_over(earlier.changed)
+        self.changed = self.changed.behind(earlier.changed)
         status, before = self.status, earlier.status
         status.context_used = status.context_used or before.context_used
         status.cost_usd = before.cost_usd if status.cost_usd is None else status.cost_usd
