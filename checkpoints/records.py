@@ -29,6 +29,7 @@ CREATE TABLE IF NOT EXISTS records (
     body TEXT NOT NULL
 );
 """
+ROWS_AT_ONCE = 64  # that a reader takes from the thread of the connection
 _WRITING = (
     "SQLITE_FULL",
     "SQLITE_IOERR_WRITE",
@@ -62,38 +63,48 @@ class Record:
 class SessionRecords:
     """The store of one session; opened by its single owner."""
 
-    def __init__(self, connection: aiosqlite.Connection, path: Path | None, last: int) -> None:
+    def __init__(self, path: Path | None) -> None:
         self.path = path
         self.unreadable = 0  # records whose body is no JSON object; skipped by `read`
-        self._connection = connection
-        self._last = last
+        self._connection = aiosqlite.Connection(self._connect, ROWS_AT_ONCE)
+        self._last = 0
+        self._failure: Exception | None = None  # of opening
         self._files = (str(path), f"{path}-wal") if path is not None else ()
-        self._sizes = _sizes(self._files)
+        self._sizes: dict[str, tuple[int, int]] = {}
         self._name = f"session store `{path}`" if path else "session store in memory"
 
     @classmethod
     async def open(cls, path: Path | None) -> "SessionRecords":
         """Open or create the file, in memory for None. Raises DamagedError for a file that is no
         intact store, RecordsError for one that cannot be opened or is from a newer version."""
-        existed = path is not None and path.exists()
-        if existed and path is not None and not path.is_file():
+        if path is not None and path.exists() and not path.is_file():
             raise RecordsError(f"session store `{path}` cannot be opened: it is no plain file")
-        if path is not None and not is_on_network(path):
-            write_in_place(path)
+        records = cls(path)
         try:
-            connection = await aiosqlite.connect(path or ":memory:", isolation_level=None)
+            await records._connection
+            if records._failure is not None:
+                await records._connection.close()
+                raise records._failure
         except (aiosqlite.Error, OSError) as error:
-            raise RecordsError(f"session store `{path}` cannot be opened: {error}") from error
-        try:
-            return cls(connection, path, await _prepare(connection, path, existed))
-        except BaseException as error:
-            await connection.close()
             if _is_damage(error):
                 raise DamagedError(f"session store `{path}` is damaged: {error}") from error
-            if isinstance(error, aiosqlite.Error | OSError):
-                why = "the disk is full; make room" if is_about_writing(error) else str(error)
-                raise RecordsError(f"session store `{path}` cannot be opened: {why}") from error
-            raise
+            why = "the disk is full; make room" if is_about_writing(error) else str(error)
+            raise RecordsError(f"session store `{path}` cannot be opened: {why}") from error
+        records._sizes = _sizes(records._files)
+        return records
+
+    def _connect(self) -> sqlite3.Connection:
+        """In the thread of the connection and in one go, so that a start imports meanwhile."""
+        path = self.path
+        existed = path is not None and path.exists()
+        if path is not None and not is_on_network(path):
+            write_in_place(path)
+        connection = sqlite3.connect(path or ":memory:", isolation_level=None)
+        try:
+            self._last = _prepare(connection, path, existed)
+        except Exception as error:  # raised by `open`, once the thread has ended
+            self._failure = error
+        return connection
 
     async def append(self, records: Sequence[Record]) -> int:
         """Append all or none; returns the `seq` of the last one. Raises RecordsError, also when
@@ -164,30 +175,30 @@ def parse(seq: int, at: float, kind: str, body: object) -> Record | None:
     return Record(seq=seq, at=at, kind=str(kind), body=value) if isinstance(value, dict) else None
 
 
-async def _prepare(connection: aiosqlite.Connection, path: Path | None, existed: bool) -> int:
+def _prepare(connection: sqlite3.Connection, path: Path | None, existed: bool) -> int:
     """Journal, schema, version and integrity; returns the `seq` of the last record."""
     # WAL needs shared memory, which network file systems do not have (sqlite.org/wal.html).
     journal = "TRUNCATE" if path is not None and is_on_network(path) else "WAL"
-    await connection.executescript(
+    connection.executescript(
         f"PRAGMA busy_timeout=2000; PRAGMA journal_mode={journal}; PRAGMA synchronous=FULL;"
     )
     if existed:
-        await _check(connection, path)
-    await connection.executescript(SCHEMA)
-    await connection.execute("INSERT OR IGNORE INTO meta VALUES ('schema', ?)", (str(SCHEMA_VERSION),))
-    rows = list(await connection.execute_fetchall("SELECT max(seq) FROM records"))
-    return int(rows[0][0] or 0)
+        _check(connection, path)
+    # One transaction: a new store waits for the disk once.
+    version = f"INSERT OR IGNORE INTO meta VALUES ('schema', '{SCHEMA_VERSION}');"
+    connection.executescript(f"BEGIN; {SCHEMA} {version} COMMIT;")
+    return int(connection.execute("SELECT max(seq) FROM records").fetchone()[0] or 0)
 
 
-async def _check(connection: aiosqlite.Connection, path: Path | None) -> None:
-    found = list(await connection.execute_fetchall("PRAGMA quick_check(1)"))
-    if found and found[0][0] != "ok":
-        raise sqlite3.DatabaseError(f"malformed: {found[0][0]}")
-    tables = {row[0] for row in await connection.execute_fetchall("SELECT name FROM sqlite_master")}
+def _check(connection: sqlite3.Connection, path: Path | None) -> None:
+    found = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if found and found[0] != "ok":
+        raise sqlite3.DatabaseError(f"malformed: {found[0]}")
+    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
     if not {"meta", "records"} <= tables:
         raise sqlite3.DatabaseError("malformed: its tables are missing")
-    rows = list(await connection.execute_fetchall("SELECT value FROM meta WHERE key = 'schema'"))
-    version = int(rows[0][0]) if rows else SCHEMA_VERSION
+    row = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
+    version = int(row[0]) if row else SCHEMA_VERSION
     if version > SCHEMA_VERSION:
         raise RecordsError(
             f"session store `{path}` has schema {version}, this version reads up to {SCHEMA_VERSION}; "
