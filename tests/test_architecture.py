@@ -36,6 +36,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.toml_text",
         "context",
         "tools.types",
+        "tools.integrity",  # of stored output, before a person sees it
         "checkpoints.types",
         "checkpoints.records",
         "checkpoints.identity",  # of a process: what the engine stored of one is compared with what runs

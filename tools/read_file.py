@@ -103,7 +103,10 @@ class ReadFile:
         budget = budget_bytes(invocation.max_output_tokens)
         span = Span(line=start, start=column - 1, size=budget) if column else None
         try:
-            source = stored_output(stored.resolve(), name, span) if stored else open_source(path, name, span)
+            if stored:
+                source = stored_output(stored.resolve(), name, span, invocation.artifacts.get(name))
+            else:
+                source = open_source(path, name, span)
         except ReadError as error:
             return Outcome(status=OutcomeStatus.FAILED, text=str(error))
         outcome = (

@@ -12,6 +12,7 @@ from typing import BinaryIO, NamedTuple
 
 from agent_tui.frozen import frozen
 from tools.file_kind import HEAD_BYTES, image_type, kind_of, looks_binary
+from tools.integrity import damage_of
 from tools.output.canvas import LINE_CAP, MARK, MODEL, Canvas, Span
 from tools.output.cleaner import Cleaner
 from tools.output.decoder import Decoder
@@ -20,6 +21,7 @@ from tools.output.size import size_of
 from tools.paths import open_resolved
 from tools.reads import TIMEOUT_S
 from tools.text_file import MAX_BYTES, byte_order_mark, decoded_lines
+from tools.types import Artifact
 
 _CHUNK = 1 << 20
 _UNSOUND = "encoding utf-8; � stands for bytes that are not valid in it"
@@ -185,10 +187,11 @@ def _check_time(until: float) -> None:
         raise TimeoutError
 
 
-def stored_output(path: Path, name: str, span: Span | None = None) -> Source:
-    """The spooled output of a command, cleaned as it was for its result. Raises `ReadError`; reading
-    it on raises TimeoutError."""
+def stored_output(path: Path, name: str, span: Span | None = None, known: Artifact | None = None) -> Source:
+    """The spooled output of a command, cleaned as it was for its result; `known` is what was recorded of it.
+    Raises `ReadError`; reading it on raises TimeoutError."""
     try:
+        damage = damage_of(known, path) if known is not None else ""
         fd = open_resolved(path, os.O_RDONLY)
     except OSError as error:
         raise ReadError(f"`{name}`: no output is stored under this reference ({error.strerror})") from error
@@ -197,7 +200,8 @@ def stored_output(path: Path, name: str, span: Span | None = None) -> Source:
     if looks_binary(head):
         os.close(fd)
         raise ReadError(f"`{name}` is binary output: {kind_of(head)}, {size:,} bytes")
-    return Source(rows=_cleaned(fd, span), size_bytes=size, encoding="utf-8", total_lines=None)
+    notes = (damage,) if damage else ()
+    return Source(rows=_cleaned(fd, span), size_bytes=size, encoding="utf-8", total_lines=None, notes=notes)
 
 
 def _cleaned(fd: int, span: Span | None) -> Iterator[Row]:

@@ -98,7 +98,7 @@ class Artifact:
     ref: str  # unique in the session, what the model names to read it
     path: Path
     size_bytes: int
-    sha256: str = ""
+    sha256: str = ""  # of so many bytes from the start; empty where the middle of them was let go
     mime: str = "text/plain"
     truncated: bool = False  # the spool cap was reached: head and tail only
 
@@ -209,6 +209,7 @@ class Invocation:
     spool: Path  # where the full output goes
     max_output_tokens: int
     timeout_s: float | None = None
+    artifacts: Mapping[str, Artifact] = field(default_factory=dict)  # outputs of the session, by reference
 
 
 @frozen

@@ -87,6 +87,7 @@ def invocation_of(scope: Scope, call: Prepared, policy: Policy, timeout_s: float
         spool=scope.artifacts / f"{call.call_id}.out",
         max_output_tokens=window_of(scope).result,
         timeout_s=timeout_s,
+        artifacts=scope.session.fold.artifacts,
     )
 
 

@@ -53,8 +53,8 @@ from agent_tui.frozen import mutable
 from checkpoints.types import Checkpoint, FileChange, Phase
 from context.guard import Guard
 from context.items import CompactionItem, Item, NoticeItem, ResultItem, RollbackItem, Usage
-from context.units import LogReader
-from tools.types import Outcome, Spawned
+from context.units import LogReader, visibility_of
+from tools.types import Artifact, Outcome, Spawned
 
 if TYPE_CHECKING:
     from context.facts import CallFact
@@ -117,7 +117,7 @@ class Fold:
     def __init__(self) -> None:
         self.log: list[Item] = []
         self.reader = LogReader(self.log)  # the units of it
-        self.epoch = ""  # the newest compaction record
+        self.epoch = ""  # the compaction record of the present view
         self.states = States()
         self.first: SessionStarted | None = None
         self.base_url = ""  # the newest that was given with the session's model
@@ -162,7 +162,7 @@ class Fold:
         self.trees: set[str] = set()  # contents of the workspace seen in this turn
         self.old_content: set[str] = set()  # calls that led back to one of them
         self.unavailable = 0  # approvals in a row that nobody could give
-        self.artifacts: dict[str, str] = {}  # reference → path
+        self.artifacts: dict[str, Artifact] = {}  # newest of each reference
         # turn, and step it began after (a turn that was paused begins again), or after which the person
         # said something in it → place in the log
         self.turn_starts: dict[tuple[int, int], int] = {}
@@ -200,8 +200,11 @@ class Fold:
         """Append an item to the log."""
         self.states.apply(item)
         self.log.append(item)
-        if isinstance(item, CompactionItem):
+        if isinstance(item, CompactionItem) and item.undone is None:
             self.epoch = item.id
+        elif isinstance(item, CompactionItem | RollbackItem):
+            newest = visibility_of(self.log).summary
+            self.epoch = newest.id if newest else ""
         if isinstance(item, NoticeItem) and item.text.startswith(TERMINALS_NOTICE):
             self.told_terminals = item.text
         if isinstance(item, NoticeItem) and item.text.startswith(typed.TYPED_NOTICE):
@@ -347,7 +350,7 @@ class Fold:
         self.facts[body.call_id] = fact
         self._note_check(fact)
         if body.outcome.artifact is not None:
-            self.artifacts[body.outcome.artifact.ref] = str(body.outcome.artifact.path)
+            self.artifacts[body.outcome.artifact.ref] = body.outcome.artifact
         if body.outcome.data.get("unavailable"):
             self.unavailable += 1
         elif body.outcome.status not in NOT_RUN:

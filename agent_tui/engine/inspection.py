@@ -17,6 +17,7 @@ from agent_tui.engine.undo import checkpoint_of, grants_ended
 from agent_tui.errors import AgentError
 from checkpoints.types import Checkpoint, CheckpointError, Phase
 from context.codec import encode
+from tools.integrity import damage_of
 
 MAX_OUTPUT_BYTES = 4 * 1024 * 1024  # of an artifact, read for a pager
 
@@ -182,8 +183,9 @@ async def _grants(scope: Scope, args: Mapping[str, str]) -> list[Mapping[str, An
 
 
 def _output_file(scope: Scope, ref: str) -> Path:
-    stored = scope.session.fold.artifacts.get(ref, f"{ref.removeprefix('out/')}.out")
-    return scope.artifacts / Path(stored).name  # a copy of a session has the files in its own directory
+    kept = scope.session.fold.artifacts.get(ref)
+    name = kept.path.name if kept is not None else Path(f"{ref.removeprefix('out/')}.out").name
+    return scope.artifacts / name  # a copy of a session has the files in its own directory
 
 
 def _read_output(scope: Scope, args: Mapping[str, str]) -> str:
@@ -195,7 +197,10 @@ def _read_output(scope: Scope, args: Mapping[str, str]) -> str:
     with path.open("rb") as spool:
         lines = spool.read(MAX_OUTPUT_BYTES).decode("utf-8", errors="replace").splitlines()
     first = max(1, _number(args.get("start_line"), 1))
-    return "\n".join(lines[first - 1 : _number(args.get("end_line"), len(lines))])
+    known = scope.session.fold.artifacts.get(ref)
+    damage = damage_of(known, path) if known is not None else ""
+    told = [f"[{damage}]"] if damage else []
+    return "\n".join([*told, *lines[first - 1 : _number(args.get("end_line"), len(lines))]])
 
 
 async def _settings(scope: Scope, _: Mapping[str, str]) -> dict[str, Any]:

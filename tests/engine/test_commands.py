@@ -2,6 +2,7 @@ import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 from agent_tui.engine.commands import (
@@ -75,7 +76,8 @@ async def finish(run: Engine, message: str, count: int = 1) -> None:
 
 async def test_facts_of_a_session_are_told_as_plain_data(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("one\ntwo\nthree\n")
-    artifact = Artifact(ref="out", path=tmp_path / "out", size_bytes=14)
+    digest = sha256((tmp_path / "out").read_bytes()).hexdigest()
+    artifact = Artifact(ref="out", path=tmp_path / "out", size_bytes=14, sha256=digest)
 
     async def work(invocation: Invocation, sink: CallSink) -> Outcome:
         return Outcome(status=OutcomeStatus.SUCCEEDED, text="", artifact=artifact)
@@ -85,6 +87,10 @@ async def test_facts_of_a_session_are_told_as_plain_data(tmp_path: Path) -> None
         await finish(run, "go")
         assert await ask(run, Subject.OUTPUT, ref="out", start_line="2", end_line="2") == "two"
         assert "no output" in str(await ask(run, Subject.OUTPUT, ref="../session.db"))
+        (tmp_path / "out").write_text("one\n")
+        assert await ask(run, Subject.OUTPUT, ref="out") == (
+            "[not what the command wrote: changed or cut since]\none"
+        )
         checkpoints = await ask(run, Subject.CHECKPOINTS)
         assert isinstance(checkpoints, list) and len(checkpoints) == 4
         assert await ask(run, Subject.DIFF, call="c1.1") == "diff 0123abcd/2 0123abcd/3"

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tools.integrity import damage_of
 from tools.output.canvas import LINE_CAP
 from tools.output.collector import Collector, Taken
 from tools.output.report import output_text
@@ -333,6 +334,33 @@ def test_a_spool_keeps_head_and_tail_at_true_offsets(tmp_path: Path) -> None:
     assert made is not None
     assert made.truncated
     assert budget.left > 10**9 - (2 << 20)
+
+
+def test_a_changed_or_cut_output_is_noticed_and_one_that_went_on_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "spool"
+    spool = Spool(path, "out/c1.1", Budget())
+    for text in (b"one\n", b"two\n"):
+        spool.write(text)
+    made = spool.artifact()
+    assert made is not None and damage_of(made, path) == ""
+    spool.write(b"three\n")
+    assert damage_of(made, path) == ""
+    for content in (b"one\nTWO\nthree\n", b"one\n"):
+        path.write_bytes(content)
+        assert damage_of(made, path)
+
+
+def test_an_output_that_lost_its_middle_is_not_called_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "spool"
+    spool = Spool(path, "out/c1.1", Budget(), cap=1 << 20)
+    spool.write(b"x" * (1 << 20))
+    before = spool.artifact()
+    spool.write(b"y" * (1 << 20))
+    after = spool.artifact()
+    assert before is not None and before.sha256 and after is not None
+    if spool.stopped:
+        pytest.skip(f"this file system cannot free a range: {spool.stopped}")
+    assert (after.sha256, damage_of(before, path), damage_of(after, path)) == ("", "", "")
 
 
 def test_a_full_disk_ends_the_spool_and_not_the_output() -> None:

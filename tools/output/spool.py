@@ -1,6 +1,7 @@
 """The full output of a call on disk, bounded in size."""
 
 import errno
+import hashlib
 import os
 from pathlib import Path
 
@@ -38,6 +39,7 @@ class Spool:
         self._budget = budget
         self._cap = cap
         self._size = 0
+        self._digest = hashlib.sha256()
         self._fd = -1
         self._is_closed = False
 
@@ -56,6 +58,7 @@ class Spool:
             while written < len(data):
                 written += os.write(self._fd, memoryview(data)[written:])
             self._size += written
+            self._digest.update(data)
             self._budget.left -= written
             if self._size - (self.hole[1] - self.hole[0]) > self._cap + self._cap // 8:
                 self._let_go()
@@ -80,8 +83,14 @@ class Spool:
         """What was kept; None when there was nothing to keep."""
         if self._size == 0:
             return None
-        truncated = bool(self.stopped) or self.hole[1] > 0
-        return Artifact(ref=self.ref, path=self.path, size_bytes=self._size, truncated=truncated)
+        has_hole = self.hole[1] > 0
+        return Artifact(
+            ref=self.ref,
+            path=self.path,
+            size_bytes=self._size,
+            sha256="" if has_hole else self._digest.hexdigest(),
+            truncated=bool(self.stopped) or has_hole,
+        )
 
     def close(self) -> None:
         """Nothing more will come."""
