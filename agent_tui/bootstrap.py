@@ -133,8 +133,6 @@ def sandbox_trouble(config: Config) -> tuple[str, str] | None:
 async def _open_session(
     start: Start, config: Config, stack: AsyncExitStack
 ) -> "tuple[SessionPlace, Session, tuple[str, ...]]":
-    from agent_tui.engine.clock import SystemClock
-    from agent_tui.engine.session import Session
     from checkpoints.index import remove_unused
     from checkpoints.owner import OwnedError, Owner
     from checkpoints.salvage import open_or_salvage
@@ -150,12 +148,24 @@ async def _open_session(
         ) from error
     stack.callback(owner.release)
     stack.callback(remove_unused, place)
-    records, damage = await open_or_salvage(place.store)
+    opening = asyncio.create_task(open_or_salvage(place.store))
+    await asyncio.sleep(0)  # a thread begins, and mostly waits for the disk
+    _import_the_rest()
+    from agent_tui.engine.clock import SystemClock
+    from agent_tui.engine.session import Session
+
+    records, damage = await opening
     stack.push_async_callback(records.close)
     session = await Session.load(records, SystemClock())
     beating = asyncio.create_task(owner.keep_beating())
     stack.callback(beating.cancel)
     return place, session, (damage.text,) if damage is not None else ()
+
+
+def _import_the_rest() -> None:
+    """Everything that `_build` needs, while something else is waited for."""
+    import agent_tui.engine.runtime
+    import agent_tui.session_ports  # noqa: F401
 
 
 def place_of(start: Start, config: Config) -> "SessionPlace":
