@@ -1,5 +1,6 @@
 """A model behind one of the three dialects: builds the request, reads the stream, raises nothing."""
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
@@ -15,11 +16,15 @@ from agent_tui.models.base import (
     ModelError,
     ModelInfo,
     ModelRequest,
+    ReasoningDelta,
     StreamPart,
+    TextDelta,
 )
 from agent_tui.models.catalog import Quirks
 from agent_tui.models.sse import ServerEvent, SseDecoder, StreamTooLongError
 from agent_tui.models.transport import TransportError
+
+GATHER_S = 0.004  # between two reads of text: oftener than any screen is drawn
 
 
 @frozen
@@ -159,6 +164,7 @@ async def _parts(chunks: AsyncIterator[bytes], reader: ResponseReader) -> AsyncG
     decoder = SseDecoder()
     document: list[bytes] | None = None
     is_first = True
+    pace = _Pace()
     async for chunk in chunks:
         if is_first and chunk.strip():
             is_first = False
@@ -167,11 +173,13 @@ async def _parts(chunks: AsyncIterator[bytes], reader: ResponseReader) -> AsyncG
         if document is not None:
             document.append(chunk)
             continue
+        part: StreamPart | None = None
         for event in decoder.feed(chunk):
             for part in _event_parts(event, reader):
                 yield part
             if reader.is_done:
                 return
+        await pace.rest(part)
     if document is not None:
         for part in reader.whole(_object(b"".join(document).decode("utf-8", "replace"))):
             yield part
@@ -182,6 +190,28 @@ async def _parts(chunks: AsyncIterator[bytes], reader: ResponseReader) -> AsyncG
                 yield part
         except MalformedError:
             return  # the connection ended inside an event: a cut, which the caller sees
+
+
+class _Pace:
+    """Lets text gather that comes faster than it can be looked at: to wake up for a piece costs several times
+    what reading it does. A call is waited for, so its pieces are read as they come."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._since = self._loop.time()  # the next piece was asked for
+        self._has_turned = False  # the loop, since then: the piece did not come with the one before
+
+    async def rest(self, part: StreamPart | None) -> None:
+        """Between two pieces, the first of which ended with that part."""
+        is_fast = self._loop.time() - self._since < GATHER_S
+        if is_fast and self._has_turned and isinstance(part, TextDelta | ReasoningDelta):
+            await asyncio.sleep(GATHER_S)
+        self._since, self._has_turned = self._loop.time(), False
+        if is_fast:  # to ask for a turn costs one, which a slow stream would pay for nothing
+            self._loop.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        self._has_turned = True
 
 
 def _event_parts(event: ServerEvent, reader: ResponseReader) -> Iterator[StreamPart]:
