@@ -34,7 +34,12 @@ class Visibility:
     hidden: frozenset[str]
     rolled_back: frozenset[str]  # the part of `hidden` that no longer counts at all
     replacements: dict[tuple[str, str], Replacement]  # (item id, call id) → newest replacement
-    summary: CompactionItem | None
+    epochs: tuple[CompactionItem, ...]  # neither taken back nor rolled back, oldest first
+
+    @property
+    def summary(self) -> CompactionItem | None:
+        """The epoch whose text stands at the head of the view."""
+        return self.epochs[-1] if self.epochs else None
 
 
 @frozen
@@ -47,34 +52,32 @@ class Reading:
 
 
 def visibility_of(log: Iterable[Item]) -> Visibility:
-    """Fold compaction and rollback records, in order; a redo or undo names the record it takes back."""
-    rollbacks: dict[str, RollbackItem] = {}
-    compactions: dict[str, CompactionItem] = {}
-    for item in log:
-        if isinstance(item, RollbackItem):
-            _fold(rollbacks, item)
-        elif isinstance(item, CompactionItem):
-            _fold(compactions, item)
-    rolled_back = frozenset(item_id for record in rollbacks.values() for item_id in record.hidden)
+    """Fold compaction and rollback records, in order; a redo or undo names the record it takes back. What was
+    rolled back counts no more, a compaction or its undo either."""
+    records = [item for item in log if isinstance(item, RECORDS)]
+    rollbacks = _in_force(item for item in records if isinstance(item, RollbackItem))
+    rolled_back = frozenset(item_id for record in rollbacks for item_id in record.hidden)
+    epochs = _in_force(
+        item for item in records if isinstance(item, CompactionItem) and item.id not in rolled_back
+    )
     hidden = set(rolled_back)
     replacements: dict[tuple[str, str], Replacement] = {}
-    summary: CompactionItem | None = None
-    for compaction in compactions.values():
-        if compaction.id in rolled_back:
-            continue
-        hidden.update(compaction.hidden)
-        replacements.update({(r.item_id, r.call_id): r for r in compaction.replacements})
-        summary = compaction
+    for epoch in epochs:
+        hidden.update(epoch.hidden)
+        replacements.update({(r.item_id, r.call_id): r for r in epoch.replacements})
     return Visibility(
-        hidden=frozenset(hidden), rolled_back=rolled_back, replacements=replacements, summary=summary
+        hidden=frozenset(hidden), rolled_back=rolled_back, replacements=replacements, epochs=epochs
     )
 
 
-def _fold(active: dict[str, R], record: R) -> None:
-    if record.undone is not None:
-        active.pop(record.undone, None)
-    else:
-        active[record.id] = record
+def _in_force(records: Iterable[R]) -> tuple[R, ...]:
+    active: dict[str, R] = {}
+    for record in records:
+        if record.undone is not None:
+            active.pop(record.undone, None)
+        else:
+            active[record.id] = record
+    return tuple(active.values())
 
 
 @mutable

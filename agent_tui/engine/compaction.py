@@ -290,14 +290,8 @@ class Compactor:
         self._show_size()
 
     def _records(self) -> list[str]:
-        """Ids of the epochs so far, those that were taken back left out."""
-        log = self._session.fold.log
-        undone = {item.undone for item in log if isinstance(item, CompactionItem)}
-        return [
-            item.id
-            for item in log
-            if isinstance(item, CompactionItem) and item.hidden and item.id not in undone
-        ]
+        """Ids of the epochs in force, oldest first."""
+        return [one.id for one in visibility_of(self._session.fold.log).epochs if one.hidden]
 
     def _keep_history(self, record: str, plan: "EpochPlan") -> str:
         """Keep what leaves the view as text that can be read by reference; why not, or ''. The log

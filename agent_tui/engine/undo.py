@@ -155,16 +155,13 @@ def hidden_from(session: Session, target: Checkpoint) -> tuple[tuple[str, ...], 
 
     A checkpoint of a turn's start hides the message that began the turn; one before a call hides
     the response that made the call; any other what came after it. Results and notices go with their
-    response.
+    response. A compaction that came later is hidden too: the view is again what it was, and no text of a
+    ledger tells what was rolled back.
     """
     log = session.fold.log
     gone = visibility_of(log).rolled_back
     start = _start_of(session, target)
-    hidden = [
-        item
-        for item in log[start:]
-        if item.id not in gone and not isinstance(item, RollbackItem | CompactionItem)
-    ]
+    hidden = [item for item in log[start:] if item.id not in gone and not isinstance(item, RollbackItem)]
     said = (item for item in hidden if isinstance(item, UserItem) and item.origin is not Origin.ANSWER)
     return tuple(item.id for item in hidden), tuple(item.text for item in said)
 
@@ -180,7 +177,7 @@ def _start_of(session: Session, target: Checkpoint) -> int:
             return fold.turn_starts.get((cause.turn, cause.step), end)
         case Phase.TURN_END:
             later = [place for begun, place in fold.turn_starts.items() if begun >= (cause.turn, cause.step)]
-            return min(later, default=end)
+            return _ahead_of_compactions(session, min(later, default=end))
         case Phase.BEFORE_CALL | Phase.AFTER_CALL:
             return _place_of_call(session, cause, end)
         case Phase.BEFORE_ROLLBACK:
@@ -188,6 +185,13 @@ def _start_of(session: Session, target: Checkpoint) -> int:
         case Phase.AFTER_ROLLBACK:
             return fold.rollback_places.get(f"{session.id}/{target.seq - 1}", end)
     assert_never(cause.phase)
+
+
+def _ahead_of_compactions(session: Session, place: int) -> int:
+    """Before those that directly precede a place in the log: the person asked for them after a turn."""
+    while place and isinstance(session.fold.log[place - 1], CompactionItem):
+        place -= 1
+    return place
 
 
 def _place_of_call(session: Session, cause: Cause, end: int) -> int:

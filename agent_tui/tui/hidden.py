@@ -1,6 +1,6 @@
 """All blocks of a session, with lines where what the model no longer sees begins and ends."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from agent_tui.frozen import frozen
 from agent_tui.tui import words
@@ -19,7 +19,7 @@ from agent_tui.tui.transcript.compaction import steps
 
 @frozen
 class _Epochs:
-    """Which compaction hid what, those that were taken back left out."""
+    """Which compaction hid what, those that were taken or rolled back left out."""
 
     by_step: Mapping[int, Compaction]
     by_message: Mapping[str, Compaction]
@@ -41,7 +41,7 @@ def whole(blocks: Sequence[Block]) -> list[Block]:
 
 
 def _epochs(blocks: Sequence[Block]) -> _Epochs:
-    found = list(_compactions(blocks))
+    found = [block for block in blocks if isinstance(block, Compaction)]  # none behind a rollback
     undone = {block.ended.undone for block in found}
     by_step: dict[int, Compaction] = {}
     by_message: dict[str, Compaction] = {}
@@ -52,15 +52,6 @@ def _epochs(blocks: Sequence[Block]) -> _Epochs:
             by_step |= {step: block for first, last in spans for step in range(first, last + 1)}
             by_message |= dict.fromkeys(ended.messages, block)
     return _Epochs(by_step=by_step, by_message=by_message)
-
-
-def _compactions(blocks: Sequence[Block]) -> Iterator[Compaction]:
-    """Those behind a rollback too: it does not take one back."""
-    for block in blocks:
-        if isinstance(block, Compaction):
-            yield block
-        elif isinstance(block, Muted):
-            yield from _compactions(block.hidden)
 
 
 def _marked(blocks: Sequence[Block], epochs: _Epochs) -> list[Block]:

@@ -144,6 +144,14 @@ def test_a_rolled_back_compaction_hides_nothing() -> None:
     assert units_of([*maker.items, compaction, RollbackItem(id="b1", hidden=("k1",))]) == before
 
 
+def test_an_undo_that_is_rolled_back_takes_nothing_back() -> None:
+    maker = _one_exchange()
+    maker.items.append(CompactionItem(id="k1", hidden=("i1",), replacements=(), text="one"))
+    before = units_of(maker.items)
+    undo = CompactionItem(id="k2", hidden=(), replacements=(), text="", undone="k1")
+    assert units_of([*maker.items, undo, RollbackItem(id="b1", hidden=("k2",))]) == before
+
+
 def test_tools_are_sorted_by_name() -> None:
     view = build_view([], system="s", project="", tools=tuple(reversed(TOOLS)))
     assert [tool.name for tool in view.tools] == ["apply_patch", "exec_command", "read_file"]

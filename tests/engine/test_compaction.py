@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from agent_tui.engine.commands import Compact, Set, Submit
+from agent_tui.engine.commands import Compact, Redo, Rollback, Set, Submit
 from agent_tui.engine.events import (
     CompactionEnded,
     NoticeRaised,
+    RolledBack,
     SessionStarted,
     SettingChanged,
     StatusChanged,
@@ -18,6 +19,7 @@ from agent_tui.engine.events import (
 from agent_tui.engine.framing import view_of, window_of
 from agent_tui.engine.types import Budgets, EndReason
 from agent_tui.models.base import ErrorKind, ModelError, ModelInfo, ModelRequest
+from checkpoints.types import Phase
 from context.budget import Window
 from context.estimate import Meter, text_tokens
 from context.items import Usage
@@ -286,6 +288,60 @@ async def test_a_compaction_can_be_asked_for_and_taken_back(tmp_path: Path) -> N
         assert (undone.undone, undone.tokens_after > undone.tokens_before) == (done.item_id, True)
         await run.idle()
         assert view_of(run.scope()).units == before
+
+
+async def test_the_focus_is_what_the_model_is_asked_to_keep_in_mind(tmp_path: Path) -> None:
+    model = Summariser(text("The person wants everything built; parts so far are fine, go on."))
+    async with engine(tmp_path, *steps(12), text("done"), info=SMALL) as run:
+        run.use(summariser=model)
+        run.toolbox.behaviour["exec_command"] = long_output
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+        await run.idle()
+        already = len(model.requests)
+        run.send(Compact(focus="keep API design"))
+        await run.wait(CompactionEnded, count=len(run.bodies(CompactionEnded)) + 1)
+    assert ["keep API design" in repr(request.view) for request in model.requests[already:]] == [True]
+
+
+@pytest.mark.parametrize("phase", [Phase.TURN_START, Phase.TURN_END])
+async def test_a_rollback_to_before_a_compaction_brings_the_old_view_back(
+    tmp_path: Path, phase: Phase
+) -> None:
+    turns = ("go", "on") if phase is Phase.TURN_START else ("go",)
+    async with engine(tmp_path, *steps(6), *[text("done")] * 3, info=SMALL) as run:
+        run.toolbox.behaviour["exec_command"] = long_output
+        views = []
+        for count, words in enumerate(turns, 1):
+            run.send(Submit(text=words))
+            await run.wait(TurnEnded, count=count)
+            await run.idle()
+            views.append(view_of(run.scope()).units)
+        target = [one for one in run.checkpointer.taken if one.cause.phase is phase][-1]
+        run.send(Compact())
+        done = await run.wait(CompactionEnded)
+        assert isinstance(done, CompactionEnded) and done.hidden_units
+        await run.idle()
+        compacted = view_of(run.scope()).units
+        run.send(Rollback(checkpoint_id=target.id, mode="conversation"))
+        await run.wait(RolledBack)
+        assert view_of(run.scope()).units == views[0]
+        assert run.session.fold.epoch == ""
+        run.send(Redo())
+        await run.wait(RolledBack, count=2)
+        assert view_of(run.scope()).units == compacted
+        assert run.session.fold.epoch == done.item_id
+
+
+async def test_a_long_argument_moves_the_size_that_is_shown(tmp_path: Path) -> None:
+    lines = "".join(f"w1 line {n} of some text\n" for n in range(1, 221)) * 19  # 100 KB
+    counted = 1_980 * 19  # by o200k, the vocabulary of OpenAI's models
+    script = [calls(("write_file", {"path": "a", "text": lines})), text("done")]
+    async with engine(tmp_path, *script) as run:
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded)
+        shown = [body.context_used for body in run.bodies(StatusChanged) if body.context_used]
+    assert 0.8 < (shown[-1] - shown[0]) / counted < 1.2
 
 
 async def test_a_smaller_model_is_only_taken_with_a_view_that_fits(tmp_path: Path) -> None:
