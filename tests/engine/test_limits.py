@@ -11,7 +11,7 @@ from agent_tui.engine.types import Budgets, EndReason, TaskStatus
 from agent_tui.models.base import ModelInfo, TextDelta
 from checkpoints.types import CheckpointError
 from context.items import NoticeItem, Usage
-from tests.engine.fakes import Engine, FakeModel, calls, engine, last_results, text
+from tests.engine.fakes import Engine, FakeModel, Step, calls, engine, last_results, text
 from tools.types import CallSink, Invocation, Outcome, OutcomeStatus
 
 
@@ -148,28 +148,33 @@ async def hang(invocation: Invocation, sink: CallSink) -> Outcome:
     raise AssertionError
 
 
-async def test_a_model_that_stalls_ends_with_the_time_limit(tmp_path: Path) -> None:
-    async def hang() -> None:
-        await asyncio.Event().wait()
+async def never() -> None:
+    await asyncio.Event().wait()
 
+
+STALLED: Step = [TextDelta(text="thinking", offset=0), never]
+
+
+@pytest.mark.parametrize(("last", "said"), [(text("ran out"), "ran out"), (STALLED, "The run ended: ")])
+async def test_a_model_that_stalls_ends_with_the_time_limit(tmp_path: Path, last: Step, said: str) -> None:
     class RealClock:
         def now(self) -> float:
             return asyncio.get_running_loop().time()
 
         monotonic = now
 
-    stalled = [TextDelta(text="thinking", offset=0), hang]
     async with engine(
         tmp_path,
-        stalled,
-        text("ran out"),
+        STALLED,
+        last,
         budgets=Budgets(timeout_s=0.5),
         clock=RealClock(),
         interactive=False,
     ) as run:
         ended = await run_to_end(run)
-    assert (ended.reason, ended.text) == (EndReason.BUDGET_TIME, "ran out")
+    assert ended.reason is EndReason.BUDGET_TIME and ended.text.startswith(said)
     assert ended.error == "no complete answer within a second"
+    assert ended.duration_s < 0.5 + 1.0, "a second over the limit at most"
 
 
 async def test_three_approvals_that_nobody_can_give_end_the_run(tmp_path: Path) -> None:

@@ -69,12 +69,12 @@ async def test_a_call_is_on_disk_as_started_before_it_runs(tmp_path: Path) -> No
 
 
 async def test_an_invalid_call_is_answered_and_never_runs(tmp_path: Path) -> None:
-    script = calls(("read_file", '{"path": "/a'), ("no_such_tool", {}))
+    script = calls(("read_file", '{"path": "/a'), ("no_such_tool", {}), ("ask_exec", "7"))
     async with engine(tmp_path, script, text("done")) as run:
         run.send(Submit(text="go"))
         await run.wait(TurnEnded)
-    assert run.toolbox.ran == []
-    first, second = last_results(run.model.requests[1])
+    assert run.toolbox.ran == [] and run.gate.judged == [], "nor is anybody asked"
+    first, second, _ = last_results(run.model.requests[1])
     assert "not valid JSON" in first and '{"path": "/a' in first
     assert "no tool `no_such_tool`" in second
 

@@ -18,12 +18,18 @@ from agent_tui.engine.commands import (
 )
 from agent_tui.engine.events import (
     ApprovalAsked,
+    CallEnded,
+    CallProposed,
     CallStarted,
+    Event,
     InputAccepted,
     InputDelivered,
     InputReturned,
+    ProgressJudged,
     QuestionAsked,
+    ResponseEnded,
     SettingChanged,
+    StepStarted,
     TurnEnded,
     TurnStarted,
 )
@@ -166,12 +172,36 @@ def check(run: Engine) -> None:
             sandbox = event.body.value
         elif isinstance(event.body, CallStarted):
             assert event.body.sandbox == SANDBOXES[sandbox], event
+    check_stages(durable)
     reading = read_log(run.session.fold.log)
     assert reading.incomplete == () and reading.orphans == ()
     assert run.session.fold.owed == {}
     accepted = [body.input_id for body in run.bodies(InputAccepted)]
     left = [body.input_id for body in run.bodies(InputDelivered, InputReturned)]
     assert sorted(accepted) == sorted(left)
+
+
+def check_stages(durable: list[Event]) -> None:
+    """Request, response, calls, their starts and ends, judgement, and only then what comes next."""
+    step, left = "", set[str]()
+    for event in durable:
+        match event.body:
+            case StepStarted(step_id=step_id):
+                assert not left, event
+                step = step_id
+            case ResponseEnded(step_id=step_id):
+                assert step_id == step and not left, event
+            case CallProposed(step_id=step_id, call_id=call_id, by=by):
+                assert step_id == ("" if by == "contract" else step), event
+                left.add(call_id)
+            case CallStarted(call_id=call_id):
+                assert call_id in left, event
+            case CallEnded(call_id=call_id):
+                left.remove(call_id)
+            case ProgressJudged(step_id=step_id):
+                assert step_id == step and not left, event
+            case TurnEnded():
+                assert not left, event
 
 
 @pytest.mark.parametrize("group", range(max(1, SCRIPTS // GROUP)))
