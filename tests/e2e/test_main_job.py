@@ -391,6 +391,35 @@ def test_a_session_is_continued_at_the_address_it_was_begun_at(
     assert (ran.code, ran.out) == (0, "two\n"), ran.err
 
 
+def test_a_session_keeps_its_model_unless_another_is_named_and_tells_what_is_different(
+    program: Program, model_server: ModelServer
+) -> None:
+    def settings(*lines: str) -> None:
+        provider = f'[providers.own]\napi = "chat"\nbase_url = "{model_server.base_url()}"\n'
+        program.config("\n".join([*lines, provider]))
+
+    model_server.script([{"text": "one"}, {"text": "two"}, {"text": "three"}])
+    settings('model = "own/first"')
+    assert program.run("exec", "go").code == 0
+    settings('model = "own/second"', 'sandbox = "read-only"')
+    kept = program.run("exec", "--last", "on")
+    named = program.run("exec", "--last", "-m", "own/third", "on")
+    assert [request.json["model"] for request in model_server.requests] == ["first", "first", "third"]
+    told = "since this session was last open: "
+    assert f"{told}sandbox is `read-only`, was `workspace-write`\n" in kept.err
+    assert f"{told}model is `own/third`, was `own/first`\n" in named.err
+
+
+def test_the_next_request_is_shown_byte_for_byte(program: Program, model_server: ModelServer) -> None:
+    flags = model_flags("chat", model_server.base_url())
+    model_server.script([{"calls": [call("list_files")]}, {"text": "seen"}, {"text": "more"}])
+    assert program.run("exec", *flags, "look").code == 0
+    shown = program.run("debug", "request", *flags, "-a", "never").out
+    assert program.run("exec", *flags, "--last", "and on").code == 0
+    sent = model_server.requests[-1].body.decode()
+    assert shown.endswith("]}\n") and sent.startswith(shown.removesuffix("]}\n") + ',{"role":"user"')
+
+
 def test_the_demo_runs_by_itself_and_leaves_nothing(tmp_path: Path) -> None:
     scratch = tmp_path / "tmp"
     scratch.mkdir()

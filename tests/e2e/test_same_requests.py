@@ -29,6 +29,10 @@ def through_exec(program: Program, flags: list[str]) -> None:
     assert ran.code == 0, ran.err
 
 
+def through_exec_with_nothing_stored(program: Program, flags: list[str]) -> None:
+    through_exec(program, [*flags, "--ephemeral"])
+
+
 def through_plain(program: Program, flags: list[str]) -> None:
     ran = program.run("--plain", *flags, TASK, stdin="")
     assert ran.code == 0, ran.err
@@ -76,6 +80,7 @@ def found_after(
         (through_the_interface, "responses"),
         (through_the_interface, "messages"),
         (through_plain, "chat"),
+        (through_exec_with_nothing_stored, "chat"),
     ],
 )
 def test_every_front_end_sends_what_exec_sends_and_leaves_what_it_leaves(
