@@ -305,7 +305,7 @@ class TurnEnded:
     error: str = ""
     last_check: str = ""  # its command
     check_result: str = ""  # such as "passed after the last change"
-    report: str = ""  # changed files, last check and open failures in words, from the records alone
+    report: str = ""  # commands, changed files, last check and open failures, from the records alone
     rejected: Literal["", "key", "model"] = ""  # with `model_rejected`: what `sentence` names
 
 

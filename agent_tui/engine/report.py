@@ -1,4 +1,4 @@
-"""What a run came to, told from its records alone: checks, failures, changed files."""
+"""What a run came to, told from its records alone: commands, checks, failures, changed files."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent_tui.engine.changes import shown
 from agent_tui.engine.fold import Fold
+from agent_tui.engine.states import NOT_RUN
 from agent_tui.frozen import frozen
 from checkpoints.types import FileChange
 
@@ -82,6 +83,17 @@ def open_failures(facts: "Iterable[CallFact]") -> list[str]:
     ]
 
 
+def commands(facts: "Iterable[CallFact]") -> str:
+    """Commands that ran, each with how it ended, in one line; the newest of many."""
+    ran = [
+        f"{check_name(fact.target)}{exit_text(fact.exit_code) or f' ({fact.status})'}"
+        for fact in facts
+        if fact.kind == "exec" and fact.status not in NOT_RUN
+    ]
+    more = f" and {len(ran) - MAX_LINES} before them" if len(ran) > MAX_LINES else ""
+    return ", ".join(ran[-MAX_LINES:]) + more
+
+
 def names(changes: Iterable[FileChange]) -> str:
     """Changed files in one line."""
     named = [f"{change.kind} {shown(change.path)}" for change in changes]
@@ -98,6 +110,7 @@ def summary(fold: Fold, why: str) -> str:
         f"The run ended: {why}",
         f"Changed files: {names(changes) or 'none'}",
         f"Last check: {check or 'none was run'}",
+        f"Commands: {commands(islice(fold.facts.values(), fold.facts_before, None)) or 'none'}",
         *(f"Still failing: {line}" for line in failures),
     ]
     return "\n".join(lines)

@@ -248,6 +248,7 @@ def _turn_ended(body: TurnEnded) -> Json:
         "steps": body.steps,
         "duration_s": body.duration_s,
         "last_check": f"{body.last_check} {body.check_result}".strip(),
+        "report": body.report,
     }
 
 

@@ -200,6 +200,23 @@ def test_a_met_contract_ends_with_code_0(program: Program, model_server: ModelSe
     assert (ran.code, ran.end["reason"]) == (0, "completed"), ran.err
 
 
+def test_the_report_of_a_run_is_what_was_done(program: Program, model_server: ModelServer) -> None:
+    lines = ("echo looking", "ls gone", project.CHECK, project.CHECK)
+    looked, missed, red, green = ({"calls": [call("exec_command", cmd=line)]} for line in lines)
+    patched = {"calls": [call("apply_patch", patch=project.PATCH)]}
+    model_server.script([looked, missed, red, patched, green, {"text": "done"}])
+    ran = execute(program, model_server, "--json", "mend it")
+    assert ran.code == 0, ran.err
+    ended, changed, checked, commands, *failing = ran.end["report"].split("\n")
+    assert ended == "The run ended: done"
+    codes = zip(lines, (0, 2, 1, 0), strict=True)
+    assert commands == "Commands: " + ", ".join(f"{line} (exit {code})" for line, code in codes)
+    assert changed.startswith("Changed files: ") and "M calc.py" in changed
+    assert checked == f"Last check: `{project.CHECK}` passed after the last change"
+    (gone,) = failing
+    assert gone.startswith("Still failing: ls gone (exit 2)")
+
+
 def test_a_refusing_provider_ends_with_code_1(program: Program, model_server: ModelServer) -> None:
     model_server.script([{"status": 401, "body": {"error": {"message": "bad key"}}}])
     ran = execute(program, model_server, "go")
