@@ -68,7 +68,7 @@ class SessionRecords:
         self.unreadable = 0  # records whose body is no JSON object; skipped by `read`
         self._connection = aiosqlite.Connection(self._connect, ROWS_AT_ONCE)
         self._last = 0
-        self._failure: Exception | None = None  # of opening
+        self._failure: Exception | None = None  # to open it
         self._files = (str(path), f"{path}-wal") if path is not None else ()
         self._sizes: dict[str, tuple[int, int]] = {}
         self._name = f"session store `{path}`" if path else "session store in memory"
@@ -102,7 +102,7 @@ class SessionRecords:
         connection = sqlite3.connect(path or ":memory:", isolation_level=None)
         try:
             self._last = _prepare(connection, path, existed)
-        except Exception as error:  # raised by `open`, once the thread has ended
+        except (sqlite3.Error, OSError, ValueError, RecordsError) as error:  # raised by `open`
             self._failure = error
         return connection
 
