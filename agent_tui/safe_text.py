@@ -19,8 +19,8 @@ _INVISIBLE = (
     "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065"
     "\u206a-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0100-\U000e01ef"
 )
-_LENIENT = re.compile(f"[{_HOSTILE}\ud800-\udfff]")
-_STRICT = re.compile(f"[{_HOSTILE}{_INVISIBLE}\ud800-\udfff]")
+_LENIENT = f"[{_HOSTILE}\ud800-\udfff]"
+_STRICT = f"[{_HOSTILE}{_INVISIBLE}\ud800-\udfff]"
 
 _WORDS = {
     "\x1b": "escape",
@@ -30,8 +30,8 @@ _WORDS = {
     "\u200b": "zero-width space",
 }
 
-_TERM = re.compile(r"\w+")
-_ENCODED_HOST = re.compile(r"(?:[a-z0-9-]+\.)*xn--[a-z0-9-]+(?:\.[a-z0-9-]+)*", re.IGNORECASE)
+_TERM = r"\w+"
+_ENCODED_HOST = r"(?:[a-z0-9-]+\.)*xn--[a-z0-9-]+(?:\.[a-z0-9-]+)*"
 _ALIKE = (
     "ARMENIAN",
     "CHEROKEE",
@@ -67,7 +67,7 @@ def parts(text: str, *, strict: bool = False) -> list[tuple[str, bool]]:
     pattern = _STRICT if strict else _LENIENT
     result: list[tuple[str, bool]] = []
     at = 0
-    for found in pattern.finditer(text):
+    for found in re.finditer(pattern, text):
         if found.start() > at:
             result.append((_widened(text[at : found.start()]), False))
         result.append((escaped(found.group()), True))
@@ -79,7 +79,7 @@ def parts(text: str, *, strict: bool = False) -> list[tuple[str, bool]]:
 
 def hidden(text: str) -> list[str]:
     """The hidden characters of `text`, in order, for the warning of a prompt."""
-    return _STRICT.findall(text)
+    return re.findall(_STRICT, text)
 
 
 def warnings(text: str) -> list[str]:
@@ -94,9 +94,9 @@ def warnings(text: str) -> list[str]:
         names = list(dict.fromkeys(name_of(char) for char in chars))
         listed = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
         said.append(f"{len(chars):,} hidden character{'' if len(chars) == 1 else 's'}: {listed}")
-    for host in dict.fromkeys(_ENCODED_HOST.findall(text)):
+    for host in dict.fromkeys(re.findall(_ENCODED_HOST, text, re.IGNORECASE)):
         said.append(f'{host[:80]} reads "{_readable(host)}"' + _and_mixes(_readable(host)))
-    mixed = (word for word in dict.fromkeys(_TERM.findall(text)) if _and_mixes(word))
+    mixed = (word for word in dict.fromkeys(re.findall(_TERM, text)) if _and_mixes(word))
     said += [f'"{visible(word[:40], strict=True)}"{_and_mixes(word).removeprefix(" and")}' for word in mixed]
     return said[:MAX_WARNINGS]
 

@@ -46,7 +46,7 @@ MAX_YIELD_ALONE_MS = 120_000  # with nobody waiting for the screen
 MAX_COMMAND_BYTES = 120 * 1024  # Linux takes 128 KiB for one argument (execve(2), MAX_ARG_STRLEN)
 TERMINAL_SIZE = (80, 24)
 
-_PATCH_IN_SHELL = re.compile(r"\s*(?:cd\s+\S+\s*(?:&&|;)\s*)?apply_?patch\b")
+_PATCH_IN_SHELL = r"\s*(?:cd\s+\S+\s*(?:&&|;)\s*)?apply_?patch\b"
 # what the description says of loopback
 _SHARED = "Commands reach each other on loopback: start a server in one call, use it in the next"
 _APART = "Programs of one command reach each other on loopback; those of different commands do not"
@@ -131,7 +131,7 @@ class ExecCommand:
     def refuse(self, arguments: Arguments) -> str:
         """Why valid arguments still make no call, or ''."""
         cmd = arguments["cmd"]
-        if _PATCH_IN_SHELL.match(cmd):
+        if re.match(_PATCH_IN_SHELL, cmd):
             return (
                 "`apply_patch` is a tool, not a program: call the tool `apply_patch` with the text from "
                 "`*** Begin Patch` to `*** End Patch` as `patch`"

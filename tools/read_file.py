@@ -27,7 +27,7 @@ from tools.versions import Versions
 if TYPE_CHECKING:
     from tools.reading import Page, Piece, Source
 
-_REFERENCE = re.compile(r"out/([a-z]\d+(?:\.\d+)?|history-k\d+)\Z")  # `out/` and a call or an epoch
+_REFERENCE = r"out/([a-z]\d+(?:\.\d+)?|history-k\d+)\Z"  # `out/` and a call or an epoch
 _PARAMETERS = {
     "type": "object",
     "properties": {
@@ -80,7 +80,7 @@ class ReadFile:
         return assess_read(path, policy, verb="reads")
 
     def _stored(self, path: str) -> Path | None:
-        match = _REFERENCE.match(path)
+        match = re.match(_REFERENCE, path)
         stored = self._artifacts / f"{match[1]}.out" if match else None
         return stored if stored is not None and stored.exists() else None
 

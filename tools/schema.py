@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 MAX_ARGUMENT_CHARS = 2 * 2**20  # several times what a model can say at once
 MAX_FAULTS = 5  # named in one answer
-_SURROGATE = re.compile("[\ud800-\udfff]")  # no path, command or file can hold one
+_SURROGATE = "[\ud800-\udfff]"  # no path, command or file can hold one
 _TYPE_WORDS = {
     "str": "a string", "int": "an integer", "float": "a number", "bool": "true or false",
     "list": "a list", "dict": "an object", "NoneType": "null",
@@ -88,7 +88,7 @@ def _parse(tool: str, text: str) -> dict[str, Any] | str:
         return f"Invalid arguments for `{tool}`: {error}"
     if not isinstance(value, dict):
         return f"Invalid arguments for `{tool}`: they must be an object, not {_word(value)}"
-    if _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
+    if re.search(_SURROGATE, json.dumps(value, ensure_ascii=False)):
         return f"Invalid arguments for `{tool}`: they hold half a character (a lone surrogate)"
     return value
 

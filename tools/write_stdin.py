@@ -53,7 +53,7 @@ _PARAMETERS = {
 }
 
 # `chars` of nothing but spelled-out keys means the keys: models write `\x03` and `^C` for them
-_SPELLED = re.compile(r"(?:\\x[0-9A-Fa-f]{2}|\\u00[0-9A-Fa-f]{2}|\\e|\^[@-_?])")
+_SPELLED = r"(?:\\x[0-9A-Fa-f]{2}|\\u00[0-9A-Fa-f]{2}|\\e|\^[@-_?])"
 
 
 class WriteStdin:
@@ -158,7 +158,7 @@ class WriteStdin:
 
 def keys(chars: str) -> bytes:
     """The bytes to type; text that only spells keys, such as `\\x03` or `^C`, means those keys."""
-    pieces = _SPELLED.findall(chars)
+    pieces = re.findall(_SPELLED, chars)
     if chars and "".join(pieces) == chars:
         return b"".join(_key(piece) for piece in pieces)
     return chars.encode("utf-8", errors="replace")

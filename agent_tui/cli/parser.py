@@ -55,9 +55,7 @@ COMMANDS: dict[str, CommandSpec] = {
 
 
 # argparse's own words, with and without quotes around the choices
-_NO_CHOICE = re.compile(
-    r"argument (?P<what>\S+): invalid choice: '(?P<value>.*)' \(choose from (?P<choices>.*)\)"
-)
+_NO_CHOICE = r"argument (?P<what>\S+): invalid choice: '(?P<value>.*)' \(choose from (?P<choices>.*)\)"
 _TAKES_VALUE = {f for o in (*RUN_OPTIONS, *EXEC_OPTIONS) if o.kind != "flag" for f in o.flags} | {"-c"}
 
 
@@ -98,7 +96,7 @@ class _Parser(argparse.ArgumentParser):
         return f"no option `{flag}`; " + (f"did you mean `{near}`?" if near else self._help())
 
     def _no_choice(self, message: str) -> str:
-        found = _NO_CHOICE.fullmatch(message)
+        found = re.fullmatch(_NO_CHOICE, message)
         if found is None:
             return ""
         what = found["what"]

@@ -16,9 +16,9 @@ from agent_tui.near import nearest
 from agent_tui.short_path import short_path
 from agent_tui.toml_text import toml_table
 
-_HEADER = re.compile(r"^\s*\[\[?(?P<name>[^\]]+)\]\]?")
-_ASSIGNMENT = re.compile(r"^\s*(?P<name>[\w.\-\"' ]+?)\s*=")
-_SEGMENT = re.compile(r"\"([^\"]*)\"|'([^']*)'|([\w-]+)")
+_HEADER = r"^\s*\[\[?(?P<name>[^\]]+)\]\]?"
+_ASSIGNMENT = r"^\s*(?P<name>[\w.\-\"' ]+?)\s*="
+_SEGMENT = r"\"([^\"]*)\"|'([^']*)'|([\w-]+)"
 MAX_BYTES = 1_000_000  # a settings file is written by hand
 
 
@@ -176,13 +176,13 @@ def _lines_of(text: str) -> Mapping[Key, int]:
     lines: dict[Key, int] = {}
     table: Key = ()
     for number, line in enumerate(text.splitlines(), start=1):
-        if header := _HEADER.match(line):
+        if header := re.match(_HEADER, line):
             table = _segments(header.group("name"))
             lines.setdefault(table, number)
-        elif assignment := _ASSIGNMENT.match(line):
+        elif assignment := re.match(_ASSIGNMENT, line):
             lines.setdefault((*table, *_segments(assignment.group("name"))), number)
     return lines
 
 
 def _segments(name: str) -> Key:
-    return tuple(a or b or c for a, b, c in _SEGMENT.findall(name))
+    return tuple(a or b or c for a, b, c in re.findall(_SEGMENT, name))

@@ -9,7 +9,7 @@ from checkpoints.types import ChangeKind, FileChange
 
 MAX_TOLD = 12  # paths in the result of a call
 _MAX_NAME = 200  # characters of one
-_STEP = re.compile(r"(binary,|link|mode) (.+?)(?: → (.+?))?(?=, mode |$)")
+_STEP = r"(binary,|link|mode) (.+?)(?: → (.+?))?(?=, mode |$)"
 
 
 def with_changes(text: str, changes: Sequence[FileChange], external: Sequence[FileChange]) -> str:
@@ -128,7 +128,7 @@ def _detail(kind: ChangeKind, old: str, new: str) -> str:
 
 def _steps(detail: str) -> dict[str, tuple[str, str]]:
     """What `binary,`, `link` and `mode` were and became."""
-    return {found[1]: (found[2], found[3] or found[2]) for found in _STEP.finditer(detail)}
+    return {found[1]: (found[2], found[3] or found[2]) for found in re.finditer(_STEP, detail)}
 
 
 def _sum(lines: Sequence[int | None]) -> int | None:

@@ -22,7 +22,7 @@ LAST_STRIKE = 3
 HALVE_AFTER = 3  # steps with progress in a row
 MAX_NORMALISED = 256 * 1024  # characters; above it all digits are ignored instead
 
-_VARYING = re.compile(
+_VARYING = (
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"  # timestamps
     r"|\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b"  # times of day
     r"|\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|sec|seconds|min|minutes)\b"  # durations
@@ -30,7 +30,7 @@ _VARYING = re.compile(
     r"|\bpid[ =:]*\d+"
     r"|/(?:var/)?tmp/[^\s'\":]+"  # temporary names
 )
-_SAME = re.compile(r"the same `\w+` call")
+_SAME = r"the same `\w+` call"
 _DIGITS = {ord(digit): None for digit in "0123456789"}
 
 
@@ -41,7 +41,7 @@ def fingerprint(text: str) -> str:
 
 def normalise(text: str) -> str:
     """The text without what differs between two equal runs."""
-    return text.translate(_DIGITS) if len(text) > MAX_NORMALISED else _VARYING.sub("~", text)
+    return text.translate(_DIGITS) if len(text) > MAX_NORMALISED else re.sub(_VARYING, "~", text)
 
 
 def call_fingerprint(tool: str, arguments: str) -> str:
@@ -160,7 +160,7 @@ def _detect(batches: Sequence[tuple[CallTrace, ...]], blocked: frozenset[str]) -
 
 def in_short(finding: str) -> str:
     """What a detector found, as the end of a run says it: `the same call 5 times`."""
-    return _SAME.sub("the same call", finding).partition(",")[0]
+    return re.sub(_SAME, "the same call", finding).partition(",")[0]
 
 
 def _since_change(batches: Sequence[tuple[CallTrace, ...]]) -> list[tuple[CallTrace, ...]]:

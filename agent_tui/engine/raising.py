@@ -24,7 +24,7 @@ _REACHED: Mapping[EndReason, Limit] = {
     EndReason.BUDGET_COST: COST,
     EndReason.COST_UNKNOWN: COST,
 }
-_AMOUNT = re.compile(r"(?:raise to )?\$?(\d[\d,_]*(?:\.\d+)?) ?(turns|calls|tokens|s|m|h|k|M)?")
+_AMOUNT = r"(?:raise to )?\$?(\d[\d,_]*(?:\.\d+)?) ?(turns|calls|tokens|s|m|h|k|M)?"
 _TIMES = {"m": 60, "h": 3_600, "k": 1_000, "M": 1_000_000}
 
 
@@ -94,7 +94,7 @@ def _wanted(answer: str) -> float:
     said = answer.strip()
     if said in (NONE, WITHOUT):
         return math.inf
-    found = _AMOUNT.fullmatch(said)
+    found = re.fullmatch(_AMOUNT, said)
     return float(re.sub("[,_]", "", found[1])) * _TIMES.get(found[2], 1) if found else -1.0
 
 

@@ -9,8 +9,8 @@ from context.items import CallPart, Image, NoticeItem, ResultItem
 from context.view import ExchangeUnit, FinalUnit, NoticeUnit, SummaryUnit, Unit, UserUnit, View
 
 NO_OUTPUT = "(no output)"
-_NAME_ILLEGAL = re.compile("[^a-zA-Z0-9_-]")
-_UNSENDABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and lone surrogates are refused everywhere
+_NAME_ILLEGAL = "[^a-zA-Z0-9_-]"
+_UNSENDABLE = "[\x00\ud800-\udfff]"  # NUL and lone surrogates are refused everywhere
 
 
 def dumps(value: Any) -> str:
@@ -25,7 +25,7 @@ def to_bytes(body: Mapping[str, Any]) -> bytes:
 
 def clean(text: str) -> str:
     """Text a provider accepts: NUL and lone surrogates become U+FFFD."""
-    return text if is_clean(text) else _UNSENDABLE.sub("�", text)
+    return text if is_clean(text) else re.sub(_UNSENDABLE, "�", text)
 
 
 def is_clean(text: str) -> bool:
@@ -98,7 +98,7 @@ class CallIds:
 
 def tool_name(call: CallPart) -> str:
     """The tool as every provider accepts it; a model may have made up any name, or none."""
-    return _NAME_ILLEGAL.sub("_", call.tool)[:64] or "unnamed"
+    return re.sub(_NAME_ILLEGAL, "_", call.tool)[:64] or "unnamed"
 
 
 def project_text(project: str) -> str:

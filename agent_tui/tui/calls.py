@@ -25,7 +25,7 @@ _SKIPPED: dict[str, tuple[blocks.CardState, str]] = {  # why the engine did not 
     "not run: the user paused the run": ("not_run", "you paused"),
     "skipped: the user sent a message": ("skipped", "you steered first"),
 }
-_ENDED_BY = re.compile(r"not run: the run end(?:s|ed) \((?:budget_)?(\w+)\)", re.IGNORECASE)
+_ENDED_BY = r"not run: the run end(?:s|ed) \((?:budget_)?(\w+)\)"
 _BUDGETS = {"turns": "turn", "tools": "tool", "tokens": "token", "time": "time", "cost": "cost"}
 
 _DECIDERS = {"person": "by you", "rule": "by rule", "grant": "by grant", "policy": "by policy"}
@@ -243,7 +243,7 @@ def _state(outcome: Outcome) -> tuple[blocks.CardState, str]:
     why = str(outcome.data.get("why") or outcome.text.strip().split("\n")[0])
     if why in _SKIPPED:
         return _SKIPPED[why]
-    ended = _ENDED_BY.search(why)
+    ended = re.search(_ENDED_BY, why, re.IGNORECASE)
     if ended is None:
         return "skipped", why[:60]
     budget = _BUDGETS.get(ended[1])

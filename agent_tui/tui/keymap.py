@@ -9,8 +9,8 @@ from agent_tui.frozen import frozen
 from agent_tui.tui import keys
 
 PREFIX = "keys."
-_NAME = re.compile(r"(?:(?:ctrl|alt|shift|super)\+)*(?:f\d{1,2}|[a-z0-9]|[a-z_]{2,})")
-_TYPED = re.compile(r"(?:shift\+)?(?:[a-z0-9]|space|[a-z_]+_mark)")  # these are text, and answer prompts
+_NAME = r"(?:(?:ctrl|alt|shift|super)\+)*(?:f\d{1,2}|[a-z0-9]|[a-z_]{2,})"
+_TYPED = r"(?:shift\+)?(?:[a-z0-9]|space|[a-z_]+_mark)"  # these are text, and answer prompts
 
 
 @frozen
@@ -71,11 +71,11 @@ def _read(action: str, text: str, file: Path) -> tuple[str, ...]:
         raise UsageError(f"{_where(file, action)}: unknown action `{action}`; there are {known}")
     found = tuple(re.split(r"[\s,]+", text.strip().lower()))
     for key in found:
-        if not _NAME.fullmatch(key):
+        if not re.fullmatch(_NAME, key):
             raise UsageError(
                 f"{_where(file, action)}: `{key}` is no key; write it as `ctrl+x`, `alt+n` or `f5`"
             )
-        if _TYPED.fullmatch(key):
+        if re.fullmatch(_TYPED, key):
             raise UsageError(
                 f"{_where(file, action)}: key `{key}` is text and answers prompts; add `ctrl` or `alt`"
             )

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 UNKNOWN_WORD = "<?>"
 
-_BARE = re.compile(r"[\w@%+=:,./^#-]+\Z", re.ASCII)
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_BARE = r"[\w@%+=:,./^#-]+\Z"
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*\Z"
 _ELLIPSIS = "..."
 
 
 def quote(text: str) -> str:
     """One word of a key; always the same form for the same value."""
-    if _BARE.match(text) and text != _ELLIPSIS and not text.startswith("#"):
+    if re.match(_BARE, text, re.ASCII) and text != _ELLIPSIS and not text.startswith("#"):
         return text
     return "'" + text.replace("'", "'\\''") + "'"
 
@@ -107,7 +107,7 @@ def line_keys(
 
 def env_words(env: Mapping[str, str]) -> tuple[str, ...]:
     """Variables as assignments; those that no shell could set have no such form."""
-    return tuple(f"{name}={quote(value)}" for name, value in sorted(env.items()) if _NAME.match(name))
+    return tuple(f"{name}={quote(value)}" for name, value in sorted(env.items()) if re.match(_NAME, name))
 
 
 def _line_key(source: str, env: Mapping[str, str]) -> str:

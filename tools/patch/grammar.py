@@ -11,7 +11,7 @@ END_OF_FILE = "*** End of File"
 MAX_FILES = 500  # of one patch: each is looked at before the call is judged
 _ADD, _DELETE, _UPDATE, _MOVE = "*** Add File: ", "*** Delete File: ", "*** Update File: ", "*** Move to: "
 NO_NEWLINE = "\\ No newline at end of file"
-_NUMBERS = re.compile(r"-(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@")
+_NUMBERS = r"-(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@"
 
 SectionKind = Literal["add", "delete", "update"]
 _KINDS: dict[str, SectionKind] = {_ADD: "add", _DELETE: "delete", _UPDATE: "update"}
@@ -173,7 +173,7 @@ class _Parser:
             last = Hunk(line=self._at)
             section.hunks.append(last)
         rest = line[2:].strip()
-        if numbers := _NUMBERS.match(rest):
+        if numbers := re.match(_NUMBERS, rest):
             last.start = int(numbers[1])
         elif rest:
             last.anchors.append(rest)

@@ -14,8 +14,8 @@ from agent_tui.tui.transcript.look import Look
 
 RowKind = Literal["@", " ", "+", "-"]
 # What the text of a file does not tell, in the words of its change.
-_NOTE = re.compile(r"^([AMDX]) (.+)  ((?:binary|link|mode|folder|lost|not covered)\b.*)$")
-_HUNK = re.compile(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)$")
+_NOTE = r"^([AMDX]) (.+)  ((?:binary|link|mode|folder|lost|not covered)\b.*)$"
+_HUNK = r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)$"
 
 
 @mutable
@@ -55,7 +55,7 @@ def parse(text: str) -> list[FileDiff]:
     old, new = 0, 0
     old_name, in_hunk, header_git = "", False, False
     for line in text.split("\n"):
-        hunk = _HUNK.match(line)
+        hunk = re.match(_HUNK, line)
         if hunk:
             old, new, in_hunk = int(hunk[1]), int(hunk[2]), True
             if files:
@@ -74,7 +74,7 @@ def parse(text: str) -> list[FileDiff]:
             _named(files[-1], old_name, new_name)
         elif in_hunk and line[:1] in ("+", "-", " ") and files:
             old, new = _row(files[-1], line, old, new)
-        elif note := _NOTE.match(line):
+        elif note := re.match(_NOTE, line):
             _noted(files, *note.groups())
             in_hunk = False
         elif files and not in_hunk:

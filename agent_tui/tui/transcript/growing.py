@@ -6,7 +6,7 @@ from agent_tui.tui.transcript import markdown
 from agent_tui.tui.transcript.lines import BLANK, Line
 from agent_tui.tui.transcript.look import Look
 
-_MARKER = re.compile(r"[ \t]*(?:\d{1,9}[.)]?|[-*+])?[ \t\r]*")  # all that there is yet of a list's next item
+_MARKER = r"[ \t]*(?:\d{1,9}[.)]?|[-*+])?[ \t\r]*"  # all that there is yet of a list's next item
 
 
 class Growing:
@@ -47,7 +47,7 @@ class Growing:
 def _may_go_on(before: str, begun: str) -> bool:
     """Whether the first line of a block may yet turn out to go on with the block before: `*` becomes
     `**bold`, and `2` after an empty line becomes `2. ` of the same list."""
-    return "\n" not in begun and (_MARKER.fullmatch(begun) is not None or not _after_blank(before))
+    return "\n" not in begun and (re.fullmatch(_MARKER, begun) is not None or not _after_blank(before))
 
 
 def _after_blank(text: str) -> bool:
