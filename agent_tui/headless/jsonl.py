@@ -315,6 +315,21 @@ def _status(outcome: Outcome) -> str:
     return _STATUS.get(outcome.status, "failed")
 
 
+# What else a person is shown of a question, where there is something to show.
+_DECIDED_BY = (
+    "cwd",
+    "sandbox",
+    "grants",
+    "diff",
+    "first_attempt",
+    "during",
+    "session_key",
+    "rule",
+    "rule_allows",
+    "deny_rule",
+)
+
+
 def _approval(body: ApprovalAsked) -> Json:
     return {
         "id": body.approval_id,
@@ -325,7 +340,7 @@ def _approval(body: ApprovalAsked) -> Json:
         "why": body.why,
         "digest": body.digest,
         "choices": [str(choice) for choice in body.choices],
-        **({"during": body.during} if body.during else {}),  # the command that waits
+        **{name: told for name in _DECIDED_BY if (told := getattr(body, name))},
     }
 
 

@@ -183,6 +183,25 @@ def test_nobody_is_asked_about_a_patch_that_does_not_fit(program: Program, model
     assert (program.workspace / "a.txt").read_text() == "A\n"
 
 
+def test_an_edit_of_a_file_that_changed_while_it_was_asked_about_is_asked_about_again(
+    program: Program, model_server: ModelServer
+) -> None:
+    edited = program.workspace / "crlf.txt"
+    model_server.script(
+        [{"calls": [update("crlf.txt", "@@", " one", "-two", "+TWO", " three")]}, {"text": "done"}]
+    )
+    with running(program, model_server.base_url(), "--stdin-commands", "-a", "untrusted", "go") as run:
+        first = run.until("item.started", "approval")["item"]
+        edited.write_bytes(b"zero\r\n" + edited.read_bytes())
+        run.order(type="decide", id=first["id"], decision="once", digest=first["digest"])
+        second = answer(run)
+        code, err = run.end()
+    assert code == 0, err
+    assert "-two" in first["diff"] and "zero" not in first["diff"]
+    assert second["why"].startswith("the file changed after you were asked") and " zero" in second["diff"]
+    assert edited.read_bytes() == b"zero\r\none\r\nTWO\r\nthree\r\n"
+
+
 def answer(run: Running) -> dict[str, Any]:
     """Allow the next question, and close the input."""
     item: dict[str, Any] = run.until("item.started", "approval")["item"]

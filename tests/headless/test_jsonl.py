@@ -233,12 +233,18 @@ def test_an_approval_tells_what_is_needed_to_decide() -> None:
         sandbox="",
         digest="d",
         choices=(Decision.ONCE, Decision.DENY),
+        first_attempt="the first attempt left 1 file: A x",
+        diff="-a\n+b",
+        grants=("network", "no_sandbox"),
     )
     decided = ApprovalDecided(
         approval_id="a1", call_id="c1.1", decision=Decision.DENY, by="person", feedback="no"
     )
     first, last = lines(asked, decided)
     assert first["item"].items() >= {"shown": "rm x", "digest": "d", "choices": ["once", "deny"]}.items()
+    assert (first["item"]["cwd"], first["item"]["diff"]) == ("/w", "-a\n+b")
+    assert first["item"]["first_attempt"] == "the first attempt left 1 file: A x"
+    assert list(first["item"]["grants"]) == ["network", "no_sandbox"] and "rule" not in first["item"]
     assert last["item"].items() >= {"id": "a1", "shown": "rm x", "decision": "deny", "feedback": "no"}.items()
 
 
