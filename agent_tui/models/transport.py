@@ -102,8 +102,12 @@ def _import_deferred(sdk: Sdk) -> None:
         importlib.import_module(sdk)
 
 
-def _import_loop_side() -> None:
-    """What the first request would import: the event loop's side of the library below the SDKs."""
+def _do_ahead() -> None:
+    """What the first request would do: import the event loop's side of the library below the SDKs, and find
+    out for their headers what this system is, for which `platform` runs a program once and keeps the answer."""
+    import platform
+
+    platform.platform()
     with suppress(ImportError):
         import anyio.lowlevel
 
@@ -263,7 +267,7 @@ class Transport:
         else:
             options["http_client"] = sdk.DefaultAsyncHttpxClient(event_hooks=hooks)
         client = client_class(default_headers=self._headers(), **options)
-        _import_loop_side()
+        _do_ahead()
         return client
 
     def _headers(self) -> dict[str, str]:
