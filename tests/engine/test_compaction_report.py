@@ -92,7 +92,7 @@ async def test_a_question_that_nobody_answered_is_nothing_a_person_said(tmp_path
     assert "no user is available" not in ledger.text
 
 
-async def test_a_plan_is_kept_by_the_ledger(tmp_path: Path) -> None:
+async def test_a_plan_is_kept_by_the_ledger_also_in_a_later_process(tmp_path: Path) -> None:
     dropped = {"step": "rename", "status": "dropped", "note": "breaks imports"}
     plan = calls(("update_plan", {"plan": [{"step": "build all", "status": "pending"}, dropped]}))
     async with engine(tmp_path, plan, *steps(15), text("done"), info=SMALL) as run:
@@ -103,6 +103,13 @@ async def test_a_plan_is_kept_by_the_ledger(tmp_path: Path) -> None:
         kept = repr(view_of(run.scope()).units[0])
         assert "plan: build all (pending)" in kept and "plan: rename (dropped: breaks imports)" in kept
     assert all(epoch.kept is not None and epoch.kept.plan for epoch in run.bodies(CompactionEnded))
+    async with engine(tmp_path, *steps(15), text("done"), info=SMALL) as again:
+        again.toolbox.behaviour["exec_command"] = long_output
+        again.send(Submit(text="go on"))
+        await again.wait(TurnEnded)
+        assert again.bodies(CompactionEnded)
+        kept = repr(view_of(again.scope()).units[0])
+    assert "plan: build all (pending)" in kept, "a plan outlives its process too"
 
 
 @pytest.mark.parametrize(
