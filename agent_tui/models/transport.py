@@ -104,10 +104,10 @@ def _import_deferred(sdk: Sdk) -> None:
 
 def _do_ahead() -> None:
     """What the first request would do: import the event loop's side of the library below the SDKs, and find
-    out for their headers what this system is, for which `platform` runs a program once and keeps the answer."""
+    out for their headers what this system is."""
     import platform
 
-    platform.platform()
+    platform.platform()  # runs a program, and keeps the answer
     with suppress(ImportError):
         import anyio.lowlevel
 
