@@ -2,6 +2,7 @@
 none of. Words for a person, not yet made safe for a screen."""
 
 from agent_tui.engine.types import Config
+from agent_tui.figures import count
 from agent_tui.short_path import short_path
 
 NO_MCP = "No MCP servers can be configured in this version"
@@ -41,4 +42,4 @@ def memory(config: Config) -> list[str]:
 
 def _size(text: str) -> str:
     lines, size = len(text.splitlines()), len(text.encode())
-    return f"{lines:,} line{'' if lines == 1 else 's'}, {size:,} byte{'' if size == 1 else 's'}"
+    return f"{count(lines, 'line')}, {count(size, 'byte')}"

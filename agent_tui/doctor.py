@@ -16,6 +16,7 @@ from agent_tui.config.layers import Settings, unknown_variables
 from agent_tui.config.providers import DEMO, HOW_TO_CHOOSE, choose, provider_table, route_to
 from agent_tui.engine.types import RULES_FILE, ModelChoice
 from agent_tui.errors import UsageError
+from agent_tui.figures import count
 from agent_tui.frozen import frozen
 from agent_tui.models.catalog import CatalogError, find_provider, provider_names
 from agent_tui.models.local import find_local_servers
@@ -113,14 +114,14 @@ def _rules(path: Path) -> Check:
     from agent_tui.engine.rules_file import load_rules
 
     try:
-        count = len(load_rules(path))
+        rules = len(load_rules(path))
     except UsageError as error:
         fix = "mend or move it: a rule that cannot be read may be a denial, so nothing starts"
         detail = short_path(str(error))
         return Check(name="rules", status="failed", detail=detail, fix=fix, exit_code=CONFIGURATION_CODE)
-    words = f"{count} saved approval rule{'' if count == 1 else 's'}"
+    words = count(rules, "saved approval rule")
     return Check(
-        name="rules", status="ok", detail=f"{words} in {short_path(path)}" if count else "none saved"
+        name="rules", status="ok", detail=f"{words} in {short_path(path)}" if rules else "none saved"
     )
 
 
@@ -266,8 +267,7 @@ def _provider(choice: ModelChoice, settings: Settings, environ: Mapping[str, str
     except UnreachableError as error:
         told = f"{choice.provider}: {error}"
         return Check(name="provider", status="failed", detail=told, exit_code=PROVIDER_CODE)
-    count = f"{len(names)} model{'' if len(names) == 1 else 's'}"
-    detail = f"{choice.provider} answers" + (f" and names {count}" if names else "")
+    detail = f"{choice.provider} answers" + (f" and names {count(len(names), 'model')}" if names else "")
     wanted = (choice.model, f"{choice.model}:latest")
     if names and is_loopback(choice.base_url) and not any(name in names for name in wanted):
         detail += f", `{choice.model}` not among them: {', '.join(names[:SHOWN_MODELS])}"

@@ -20,9 +20,9 @@ def tokens(count: int) -> str:
     """`412`, `1.9k`, `272k`, `2.0M`."""
     if count < 1_000:
         return str(count)
-    if count < 10_000:
+    if count < 9_950:
         return f"{count / 1_000:.1f}k"
-    return f"{round(count / 1_000)}k" if count < 1_000_000 else f"{count / 1_000_000:.1f}M"
+    return f"{count / 1_000:.0f}k" if count < 999_500 else f"{count / 1_000_000:.1f}M"
 
 
 def money(usd: float) -> str:

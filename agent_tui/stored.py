@@ -23,6 +23,7 @@ from agent_tui.engine.events import (
 from agent_tui.engine.log import from_record
 from agent_tui.engine.pictures import Pictures
 from agent_tui.errors import SessionBusyError, UsageError
+from agent_tui.figures import count
 from agent_tui.short_path import long_path
 from checkpoints.index import (
     NoSessionError,
@@ -202,7 +203,7 @@ class _Markdown:
             case RolledBack() as body:
                 yield f"> rolled back to {body.checkpoint_id} ({body.mode})"
             case TurnEnded() as body:
-                steps = f"{body.steps} step{'' if body.steps == 1 else 's'}"
+                steps = count(body.steps, "step")
                 error = f": {body.error}" if body.error and body.exit_code else ""
                 yield f"*{body.sentence}{error}; {steps}, {body.duration_s:.1f} s*"
             case _:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.errors import UsageError
+from agent_tui.figures import count
 from agent_tui.safe_text import one_line, visible
 
 if TYPE_CHECKING:
@@ -176,15 +177,15 @@ def _show(workspace: Path, state_dir: Path, checkpoint_id: str, *, as_json: bool
         print(f"not covered {printable(gap.path)}: {printable(gap.reason)}")
 
 
-def _print_changes(heading: str, changes: "Sequence[FileChange]", count: int) -> None:
+def _print_changes(heading: str, changes: "Sequence[FileChange]", total: int) -> None:
     if not changes:
         return
     print(f"{heading}:")
     for change in changes:
         by = "" if change.author.value == "agent" else f"  by: {change.author.value}"
         print(f"  {_change(change)}{by}")
-    if count > len(changes):
-        print(f"  + {count - len(changes)} more")
+    if total > len(changes):
+        print(f"  + {total - len(changes)} more")
 
 
 # --- diff and prune ---------------------------------------------------------------------------------
@@ -238,15 +239,11 @@ def _prune(workspace: Path, state_dir: Path, days: float | None, *, as_json: boo
         _print_json([{**asdict(done), "size_bytes": size}])
         return
     rest = "" if done.finished else "; the rest is left for the next time"
-    dropped = f"{_count(done.checkpoints, 'checkpoint')} of {_count(len(done.sessions), 'session')} dropped"
+    dropped = f"{count(done.checkpoints, 'checkpoint')} of {count(len(done.sessions), 'session')} dropped"
     if not done.checkpoints:
         dropped = "no checkpoint is old enough to be dropped"
     freed = f"{size_text(done.freed_bytes)} freed, {size_text(size)} kept"
     print(f"{dropped}, {freed}; the sessions stay{rest}")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 # --- words ------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from agent_tui.config.paths import CONFIG_NAME
 from agent_tui.config.providers import provider_table
 from agent_tui.config.trust import Survey, TrustFile, TrustStore, survey
 from agent_tui.engine.types import Config
+from agent_tui.figures import count
 from agent_tui.frozen import frozen
 from agent_tui.models.catalog import CatalogError, Provider, find_model, readable_providers
 from agent_tui.models.example import EXAMPLE_LOCAL_MODEL, EXAMPLE_MODEL
@@ -152,7 +153,7 @@ def _effects(files: Sequence[TrustFile], settings: Settings) -> list[tuple[str, 
         elif file.kind == "settings":
             told = project_effects(settings, file.path, file.path.read_bytes())
         else:
-            told, kind = [f"{file.lines} line{'' if file.lines == 1 else 's'}{kind}"], ""
+            told, kind = [f"{count(file.lines, 'line')}{kind}"], ""
         effects.append((file.shown, told))
     return effects
 

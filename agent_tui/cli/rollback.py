@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from agent_tui.cli.checkpoints import printable, title, when
 from agent_tui.errors import AgentError, UsageError
+from agent_tui.figures import count
 from agent_tui.safe_text import visible
 
 if TYPE_CHECKING:
@@ -266,10 +267,10 @@ def _print_plan(row: "Row", plan: "RollbackPlan | None", hidden: tuple[int, int]
     print(f"back to {row.id}: {printable(title(row))}")
     for line in plan_lines(plan) if plan else ():
         print(line)
-    count, said = hidden
-    if count:
-        messages = f", {said} message{'' if said == 1 else 's'} back to the editor" if said else ""
-        print(f"  conversation   {count} item{'' if count == 1 else 's'} hidden{messages}")
+    items, said = hidden
+    if items:
+        messages = f", {count(said, 'message')} back to the editor" if said else ""
+        print(f"  conversation   {count(items, 'item')} hidden{messages}")
 
 
 def plan_lines(plan: "RollbackPlan") -> list[str]:
@@ -332,10 +333,10 @@ def _report_idle(target: str, mode: "Mode", plan: "RollbackPlan | None", *, as_j
 
 
 def _verified(files: "RollbackResult") -> str:
-    count = len(files.changed)
     if files.mismatches:
-        return f"{len(files.mismatches)} paths differ from the checkpoint"
-    return f"{count} {'path' if count == 1 else 'paths'} changed, verified"
+        told = count(len(files.mismatches), "path")
+        return f"{told} {'differs' if told == '1 path' else 'differ'} from the checkpoint"
+    return f"{count(len(files.changed), 'path')} changed, verified"
 
 
 def _remarks(files: "RollbackResult") -> Sequence[str]:

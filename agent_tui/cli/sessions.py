@@ -11,6 +11,7 @@ from contextlib import aclosing
 from typing import TextIO
 
 from agent_tui.errors import AgentError, UsageError
+from agent_tui.figures import count
 from agent_tui.safe_text import one_line, visible
 from agent_tui.short_path import long_path
 from checkpoints.index import DISK_FULL, SessionEntry
@@ -136,7 +137,7 @@ def _table(entries: Sequence[SessionEntry], with_workspace: bool) -> str:
     lines = []
     for entry in entries:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.updated_at))
-        turns = f"{entry.turns} turn{'' if entry.turns == 1 else 's'}"
+        turns = count(entry.turns, "turn")
         damage = DISK_FULL if entry.damage == DISK_FULL else "damaged" if entry.damage else ""
         state = "  open" if entry.owner else f"  {damage}" if damage else ""
         where = f"  {one_line(entry.workspace, strict=True)}" if with_workspace else ""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agent_tui import figures
 from agent_tui.engine import room
 from agent_tui.engine.beside import ask_beside
 from agent_tui.engine.events import (
@@ -283,7 +284,7 @@ class Compactor:
         project = await asyncio.to_thread(self._scope.ports.instructions)
         parts: list[Part] = [item, replace(ended, project=project, guard=judged)]
         if judged.off_at_tokens is not None and guard.off_at_tokens is None:
-            grows = _short(reopening_growth(window.input))
+            grows = figures.tokens(reopening_growth(window.input))
             text = f"compaction frees too little here; it is off until the view grows by {grows} tokens"
             parts.append(NoticeRaised(text=text, level="warning"))
         await self._session.commit(*parts)
@@ -359,8 +360,3 @@ def _spans(log: Sequence[Item], hidden: Collection[str]) -> tuple[tuple[int, int
                 spans.append((spans.pop()[0] if is_going_on else step, step))
             is_going_on = item.id in hidden
     return tuple(spans)
-
-
-def _short(tokens: int) -> str:
-    """`412`, `54k`."""
-    return str(tokens) if tokens < 1_000 else f"{round(tokens / 1_000)}k"

@@ -4,9 +4,10 @@ import re
 
 from agent_tui.config.options import EXEC_OPTIONS, OPTIONS, RUN_OPTIONS, Option, by_name, find
 from agent_tui.config.values import BadValueError, from_text
+from agent_tui.engine.types import EFFORTS, ApprovalPolicy
 from agent_tui.models.catalog import find_model, find_provider
 from agent_tui.models.example import EXAMPLE_MODEL
-from sandbox.policy import Limits
+from sandbox.policy import Limits, Mode
 from tests.program import ROOT
 
 
@@ -24,6 +25,13 @@ def test_defaults_are_values_of_their_option() -> None:
             assert option.default is False
         if option.strictest and option.choices:
             assert set(option.strictest) == set(option.choices)
+
+
+def test_choices_are_the_words_of_the_engine() -> None:
+    """The table is read where nothing of the engine is loaded, so it has its own."""
+    words = {"effort": EFFORTS, "approval": tuple(ApprovalPolicy)}
+    assert {name: by_name(name).choices for name in words} == words
+    assert set(by_name("sandbox").choices) == set(Mode)
 
 
 def test_a_tightening_option_can_be_ranked() -> None:

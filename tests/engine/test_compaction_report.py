@@ -232,7 +232,7 @@ async def test_that_compaction_is_off_says_until_when(tmp_path: Path) -> None:
         run.send(Submit(text="word " * 9_000))
         await run.wait(TurnEnded)
     told = [notice.text for notice in run.bodies(NoticeRaised) if "frees too little" in notice.text]
-    assert told == ["compaction frees too little here; it is off until the view grows by 2.8k tokens"]
+    assert told == ["compaction frees too little here; it is off until the view grows by 2.7k tokens"]
 
 
 async def test_what_was_rolled_back_stays_so_although_a_compaction_hid_it_first(tmp_path: Path) -> None:

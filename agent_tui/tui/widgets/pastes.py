@@ -2,6 +2,8 @@
 
 import re
 
+from agent_tui.figures import count
+
 LONG_CHARACTERS = 1_000
 LONG_LINES = 15
 
@@ -21,10 +23,11 @@ class Pastes:
         lines = text.count("\n") + (not text.endswith("\n"))
         if len(text) <= LONG_CHARACTERS and lines <= LONG_LINES and not _CONTROL.search(text):
             return text
-        name = f"[pasted {lines:,} line{'' if lines == 1 else 's'}]"
+        pasted = f"pasted {count(lines, 'line')}"
+        name = f"[{pasted}]"
         number = 2
         while name in self._texts and self._texts[name] != text:
-            name = f"[pasted {lines:,} line{'' if lines == 1 else 's'} #{number}]"
+            name = f"[{pasted} #{number}]"
             number += 1
         self._texts[name] = text
         return name
