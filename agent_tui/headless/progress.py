@@ -20,7 +20,7 @@ from agent_tui.engine.events import (
     TurnEnded,
 )
 from agent_tui.engine.types import END_FACTS, EndReason
-from agent_tui.figures import count
+from agent_tui.figures import count, money
 from agent_tui.safe_text import one_line, visible
 from checkpoints.types import FileChange
 from tools.types import OutcomeStatus
@@ -136,7 +136,7 @@ def _files(found: tuple[FileChange, ...]) -> str:
 def _ended(body: TurnEnded) -> str:
     facts = [one_line(body.sentence), count(body.steps, "step"), f"{body.duration_s:.1f} s"]
     if body.cost_usd is not None:
-        facts.append(f"${body.cost_usd:.2f}")
+        facts.append(money(body.cost_usd))
     if body.changes:
         facts.append(_files(body.changes))
     if body.last_check:

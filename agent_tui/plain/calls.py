@@ -15,7 +15,8 @@ from agent_tui.engine.events import (
     CallStarted,
     InputAwaited,
 )
-from agent_tui.plain.words import changes_text, count, seconds
+from agent_tui.figures import count
+from agent_tui.plain.words import changes_text, seconds
 from agent_tui.safe_text import one_line, visible
 from tools.types import Outcome, OutcomeStatus
 

@@ -1,8 +1,8 @@
 """A compaction in words."""
 
 from agent_tui.engine.events import CompactionEnded
+from agent_tui.figures import count
 from agent_tui.kept_whole import kept_whole
-from agent_tui.plain.words import count
 from agent_tui.safe_text import one_line
 
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent_tui.engine.types import end_word
+from agent_tui.figures import count
 from agent_tui.granted import contained
-from agent_tui.plain.words import count
 from agent_tui.safe_text import one_line, visible
 from agent_tui.short_path import short_path
 from checkpoints.sizes import size_text

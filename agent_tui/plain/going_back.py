@@ -6,9 +6,9 @@ from contextlib import suppress
 from typing import Any, Literal
 
 from agent_tui.engine.commands import Redo, Rollback, Subject, TerminalInput
+from agent_tui.figures import count
 from agent_tui.plain import facts
 from agent_tui.plain.choosing import MOST_SHOWN, Terms, chosen
-from agent_tui.plain.words import count
 from agent_tui.safe_text import one_line
 from tools.types import STOP
 

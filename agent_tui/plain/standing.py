@@ -30,9 +30,10 @@ from agent_tui.engine.events import (
     TurnStarted,
 )
 from agent_tui.engine.types import RULES_FILE, Config, SandboxStatus, TaskStatus, moved
+from agent_tui.figures import count
 from agent_tui.frozen import mutable
 from agent_tui.outstanding import Outstanding
-from agent_tui.plain.words import count, money, sandbox_words, undo_words
+from agent_tui.plain.words import money, sandbox_words, undo_words
 from agent_tui.safe_text import one_line
 from agent_tui.short_path import short_path
 from tools.types import OutcomeStatus

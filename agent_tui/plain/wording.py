@@ -23,9 +23,10 @@ from agent_tui.engine.events import (
     TurnEnded,
 )
 from agent_tui.engine.types import END_FACTS, InputKind
+from agent_tui.figures import count
 from agent_tui.plain.calls import Calls
 from agent_tui.plain.compaction import compacted
-from agent_tui.plain.words import changes_text, count, money, sandbox_words, seconds, undo_words
+from agent_tui.plain.words import changes_text, money, sandbox_words, seconds, undo_words
 from agent_tui.safe_text import one_line, visible
 from checkpoints.types import Author
 

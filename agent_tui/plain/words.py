@@ -2,29 +2,30 @@
 
 from collections.abc import Iterable
 
-from agent_tui import figures
 from agent_tui.engine.types import SandboxStatus
+from agent_tui.figures import count
 from agent_tui.safe_text import one_line
 from checkpoints.types import FileChange, Health
 from sandbox.policy import Mode
 
-count = figures.count
 _KINDS = {"A": "Added", "M": "Modified", "D": "Deleted", "R": "Renamed", "X": "Changed the mode of"}
 
 
 def seconds(value: float) -> str:
     """A duration in words."""
-    if value < 60:
-        whole = round(value)
-        text = f"{value:.1f}" if value < 9.95 else str(whole)
-        return f"{text} second" + ("" if text in ("1", "1.0") else "s")
     minutes, rest = divmod(round(value), 60)
-    return f"{minutes} minute{'s' if minutes != 1 else ''} {rest} seconds"
+    if minutes:
+        return f"{count(minutes, 'minute')} {count(rest, 'second')}"
+    text = f"{value:.1f}" if value < 9.95 else str(rest)
+    return f"{text} second" + ("" if text in ("1", "1.0") else "s")
 
 
 def money(usd: float) -> str:
-    """An amount in words; cents below one dollar."""
-    return f"{usd * 100:.0f} cents" if usd < 1 else f"{usd:.2f} dollars"
+    """An amount in words; cents below one dollar, and parts of one below that."""
+    cents = usd * 100
+    if 0 < cents < 0.995:
+        return f"{cents:.2g} cents"
+    return count(round(cents), "cent") if cents < 99.5 else f"{usd:,.2f} dollars"
 
 
 def sandbox_words(sandbox: SandboxStatus, approval: str) -> str:

@@ -9,7 +9,7 @@ from context.items import Image
 
 def duration(seconds: float) -> str:
     """A span that is over: `9.2 s`, or `2:10` from a minute on."""
-    return f"{seconds:.1f} s" if seconds < 60 else clock(seconds)
+    return f"{seconds:.1f} s" if seconds < 59.95 else clock(round(seconds, 1))
 
 
 def picture(image: Image) -> str:

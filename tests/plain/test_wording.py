@@ -21,7 +21,7 @@ from agent_tui.engine.types import CallState, Decision, EndReason, InputKind, Sa
 from agent_tui.plain.calls import Calls
 from agent_tui.plain.progress import Progress
 from agent_tui.plain.wording import Narrator
-from agent_tui.plain.words import changes_text, sandbox_words
+from agent_tui.plain.words import changes_text, money, sandbox_words, seconds
 from checkpoints.types import Author, FileChange, RollbackResult
 from context.items import Usage
 from sandbox.policy import Mode
@@ -133,6 +133,18 @@ def test_the_end_of_a_turn_says_why_what_and_how_it_was_checked() -> None:
         "Done: 6 steps, 58 seconds, 51 cents. 1 file changed: slugify.py. "
         "Last check: pytest -q passed after the last change."
     )
+
+
+def test_amounts_and_spans_are_said_in_the_unit_that_they_round_to() -> None:
+    amounts = (0.0, 0.0042, 0.01, 0.51, 0.996, 1_234.5)
+    assert [money(amount) for amount in amounts] == [
+        "0 cents", "0.42 cents", "1 cent", "51 cents", "1.00 dollars", "1,234.50 dollars",
+    ]  # fmt: skip
+    spans = (1.0, 9.2, 9.96, 59.4, 59.7, 61, 125)
+    assert [seconds(span) for span in spans] == [
+        "1.0 second", "9.2 seconds", "10 seconds", "59 seconds", "1 minute 0 seconds", "1 minute 1 second",
+        "2 minutes 5 seconds",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
