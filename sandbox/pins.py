@@ -355,9 +355,9 @@ def _identity(place: Path) -> tuple[int, int]:
     return state.st_dev, state.st_ino
 
 
-def stand_in_names(pins: Iterable[StandIn], roots: Iterable[Path]) -> list[str]:
+def stand_in_names(standing: Iterable[Path], roots: Iterable[Path]) -> list[str]:
     """Patterns for git's ignore file, so that stand-ins are never staged."""
-    places = [str(each.path) for each in pins]
+    places = sorted(map(str, standing))
     names = (
         place.removeprefix(str(root)) for root in roots for place in places if place.startswith(f"{root}/")
     )

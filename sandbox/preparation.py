@@ -10,7 +10,7 @@ from sandbox import git_settings, host, pins, repository
 from sandbox.bwrap import Host, Kind, Layers, Mount
 from sandbox.errors import SandboxError
 from sandbox.pins import Pins
-from sandbox.placeholders import Placeholders, StandIn
+from sandbox.placeholders import Placeholders, StandIn, present
 from sandbox.policy import Mode, Policy
 from sandbox.private import private_dir
 from sandbox.quarantine import after_lane
@@ -58,7 +58,8 @@ def _gather(policy: Policy, home_dir: Path, environ: Mapping[str, str]) -> Prepa
     found, held, others = _pin(policy, home_dir, empty_file)
     try:
         roots = (policy.workspace, *policy.extra_roots)
-        git = git_settings.copy(home_dir, pins.stand_in_names(found.stand_ins, roots))
+        standing = present(policy.state_dir)  # those of other commands that still run, too
+        git = git_settings.copy(home_dir, pins.stand_in_names(standing, roots))
         layers = _layers(policy, home_dir, places, found)
         gitlinks = frozenset(repository.gitlinks(found.lane)) if found.lane else frozenset()
     except BaseException:

@@ -17,6 +17,7 @@ import pytest
 from sandbox import placeholders, processes
 from sandbox.errors import SandboxError
 from sandbox.launch import spawn
+from sandbox.pins import DIRECTORIES, FILES
 from sandbox.placeholders import Placeholders, StandIn, present
 from sandbox.policy import Mode
 from sandbox.probe import ProbeResult
@@ -45,6 +46,21 @@ async def test_stand_ins_stay_while_any_command_needs_them(shell: Shell) -> None
     await long.ended()
     long.close()
     assert names(shell.world) == before
+
+
+async def test_git_never_sees_the_stand_ins_of_a_command_that_still_runs(shell: Shell) -> None:
+    """A server runs on; the next command commits everything, and the person's own new file is part of it."""
+    long = await shell.start("echo ready; sleep 60")
+    await read_until(long, "ready")
+    (shell.world.ws / "mine.txt").touch()
+    _, said = await shell.run(
+        "git status --short && git add -A && git commit -qm all && git ls-files", policy={"git_lane": True}
+    )
+    long.kill()
+    await long.ended()
+    long.close()
+    assert "?? mine.txt" in said
+    assert not {line.removeprefix("?? ").strip("/") for line in said.splitlines()} & {*FILES, *DIRECTORIES}
 
 
 def test_a_crash_leaves_stand_ins_that_the_next_start_removes(world: World, found: ProbeResult) -> None:
