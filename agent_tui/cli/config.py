@@ -4,9 +4,10 @@ import argparse
 import json
 from pathlib import Path
 
-from agent_tui.config.layers import ENVIRONMENT, PROJECT, USER, Setting, Settings
+from agent_tui.config.layers import ENVIRONMENT, PROJECT, USER, Settings
 from agent_tui.config.options import Key, dotted, find
 from agent_tui.config.paths import PROJECT_CONFIG
+from agent_tui.config.telling import shown_value, told
 from agent_tui.errors import UsageError
 from agent_tui.models.example import EXAMPLE_LOCAL_MODEL, EXAMPLE_MODEL
 from agent_tui.safe_text import one_line
@@ -55,43 +56,28 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _show(settings: Settings, path: Path, *, as_json: bool) -> None:
     found = sorted(settings.values.items(), key=lambda item: item[0])
-    told = {dotted(key): _told(key, setting, settings) for key, setting in found}
+    words = told(settings)
     if as_json:
         facts = {
-            dotted(key): {"value": _value(key, setting), "means": told[dotted(key)], "layer": setting.layer}
+            dotted(key): {
+                "value": shown_value(key, setting),
+                "means": words[dotted(key)],
+                "layer": setting.layer,
+            }
             for key, setting in found
         }
         print(json.dumps(facts, indent=2))
         return
-    width = max(map(len, told))
+    width = max(map(len, words))
     for key, setting in found:
         name = dotted(key)
-        print(one_line(f"{name:<{width}}  {told[name]}  ({_origin(key, setting.layer)})", strict=True))
+        print(one_line(f"{name:<{width}}  {words[name]}  ({_origin(key, setting.layer)})", strict=True))
     layers = {setting.layer for setting in settings.values.values()}
     for layer, file in ((USER, path), (PROJECT, settings.workspace / PROJECT_CONFIG)):
         if layer in layers:
             print(one_line(f"{layer}: {short_path(file)}", strict=True))
     for ignored in settings.ignored:
         print(one_line(f"ignored: {ignored.reason}", strict=True))
-
-
-def _value(key: Key, setting: Setting) -> object:
-    is_secret = key == ("api_key",) or (key[0] == "providers" and "headers" in key[2:3])
-    return "set" if is_secret and setting.value else setting.value
-
-
-def _told(key: Key, setting: Setting, settings: Settings) -> str:
-    """The value that counts, in words where it is none of the settings' own."""
-    places = {("state_dir",): settings.state_dir, ("cd",): settings.workspace}
-    value = short_path(places[key]) if key in places else _value(key, setting)
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value)) or "none"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if value is None or value == "":
-        option = find(key)
-        return (option.unset if option else "") or "not set"
-    return str(value)
 
 
 def _origin(key: Key, layer: str) -> str:

@@ -8,6 +8,7 @@ from typing import Literal, cast
 from agent_tui.config.layers import FLAG, Settings
 from agent_tui.config.options import INTERFACE_KEYS, dotted
 from agent_tui.config.providers import choose
+from agent_tui.config.telling import told
 from agent_tui.engine.types import IDLE_TIMEOUT_S, ApprovalPolicy, Budgets, Config
 from agent_tui.errors import UsageError
 from agent_tui.short_path import long_path, short_path
@@ -43,6 +44,7 @@ def build(settings: Settings, environ: Mapping[str, str], *, interactive: bool) 
         fallback=settings.items("fallback"),
         repo_map=settings.flag("repo_map"),
         interface=_interface(settings),
+        told=told(settings),
         origins={dotted(key): setting.layer for key, setting in settings.values.items()},
     )
 

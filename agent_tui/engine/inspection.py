@@ -204,8 +204,8 @@ def _read_output(scope: Scope, args: Mapping[str, str]) -> str:
 
 
 async def _settings(scope: Scope, _: Mapping[str, str]) -> dict[str, Any]:
-    """What holds now. What guards the machine is asked of the gate: a setting that an earlier process of
-    the session stored may hold no more."""
+    """Every setting, those of the session as they are now. What guards the machine is asked of the gate: a
+    setting that an earlier process of the session stored may hold no more."""
     config, fold, gate = scope.config, scope.session.fold, scope.ports.gate
     policy = gate.policy()
     values = {
@@ -213,10 +213,9 @@ async def _settings(scope: Scope, _: Mapping[str, str]) -> dict[str, Any]:
         "sandbox": str(policy.mode),
         "network": policy.network,
         "approval": str(gate.approval()),
-        "workspace": str(config.workspace),
-        **{name: value for name, value in asdict(config.budgets).items() if value is not None},
-        **config.interface,
+        "cd": str(config.workspace),
     }
+    values |= {key: value for key, value in config.told.items() if key not in values}
     shown = {
         key: {"value": value, "origin": config.origins.get(key, "default")} for key, value in values.items()
     }

@@ -93,6 +93,7 @@ class Config:
     fallback: tuple[str, ...] = ()  # `PROVIDER/MODEL` of those that take over, in order
     repo_map: bool = False  # a map of the project in the project text
     interface: Mapping[str, str] = field(default_factory=dict)  # theme, glyphs, motion, mouse …
+    told: Mapping[str, str] = field(default_factory=dict)  # key → value in words, of every setting
     origins: Mapping[str, str] = field(default_factory=dict)  # key → layer
 
     def names(self, key: str) -> bool:

@@ -253,6 +253,7 @@ def test_every_value_reaches_the_configuration(place: Place) -> None:
     assert (config.state_dir, config.extra_roots) == (place.home / "state", (place.home / "more",))
     assert (config.limits, config.checkpoints) == (Limits(tasks=7), False)
     assert config.interface == {"keys.x": "f5", "mouse": "false"}
+    assert (config.told["sandbox"], config.told["fallback"]) == ("read-only", "none")
     assert (config.origins["model"], config.origins["sandbox"], config.origins["theme"]) == (
         "env",
         "flag",

@@ -88,6 +88,17 @@ async def guarded(run: Engine) -> dict[str, Any]:
     return {name: tuple(found.data[name].values()) for name in names}
 
 
+async def test_every_setting_is_shown_with_its_origin(tmp_path: Path) -> None:
+    told = {"approval": "as it started", "fast_model": "not set", "theme": "dark"}
+    async with engine(tmp_path, told=told, origins={"theme": "user"}) as run:
+        run.send(Inspect(subject=Subject.SETTINGS))
+        found = await run.wait(Inspected)
+        assert isinstance(found, Inspected)
+        assert found.data["theme"] == {"value": "dark", "origin": "user"}
+        assert found.data["fast_model"] == {"value": "not set", "origin": "default"}
+        assert found.data["approval"]["value"] == ApprovalPolicy.ON_REQUEST
+
+
 def with_real_gate(run: Engine) -> None:
     gate = SessionGate(run.config, sandbox_available=True, now=lambda: 0.0)
     run.use(gate=gate)
