@@ -231,7 +231,7 @@ def _confirm(arguments: argparse.Namespace) -> None:
         if arguments.redo:
             raise UsageError("rollback: nobody can be asked here; take the rollback back with `--yes`")
         raise UsageError("rollback: nobody can be asked here; look with `--dry-run`, then give `--yes`")
-    print("roll back? [y/N] ", end="", flush=True)
+    print("redo? [y/N] " if arguments.redo else "roll back? [y/N] ", end="", flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise AgentError("rollback: nothing was done")
 
@@ -252,6 +252,8 @@ def _redo(core: "Joined", state_dir: Path, arguments: argparse.Namespace) -> int
             raise UsageError("rollback: there is no rollback to take back here")
         if newest is not None and not arguments.json:
             print(f"redo: back to {newest.undo}, the state before the rollback to {newest.target}")
+            for line in plan_lines(core.plan(core.main.resolve(newest.undo))):
+                print(line)
         _confirm(arguments)
         files = core.redo() if newest is not None else None
         if conversation is not None and conversation.can_redo:

@@ -124,8 +124,12 @@ def test_rollback_and_redo_beside_an_open_session(program: Program, session: Ses
     )
     assert manifest(program.workspace) == {b"a.txt": ("file", 0o644, b"1\n2\n")}
     assert session.take(Phase.TURN_END).changes == ()  # it belongs to the rollback, and the session knows it
-    ran = program.run("rollback", "--redo", "--yes")
-    assert ran.code == 0
+    with Terminal(program, "rollback", "--redo") as terminal:
+        terminal.expect("change    a.txt")
+        terminal.expect("create    new/file")
+        terminal.expect("redo? [y/N] ")
+        terminal.type("y\r")
+        assert terminal.end() == 0
     assert manifest(program.workspace) == changed
     ran = program.run("rollback", "--redo", "--yes")
     assert (ran.code, ran.err) == (2, "agent-tui: rollback: there is no rollback to take back here\n")
