@@ -18,6 +18,7 @@ from agent_tui.engine.events import (
     RolledBack,
     SessionStarted,
     SettingChanged,
+    TaskChanged,
     TurnEnded,
 )
 from agent_tui.engine.log import from_record
@@ -182,16 +183,25 @@ class _Markdown:
     def __init__(self) -> None:
         self._said: dict[str, _Said] = {}
         self._calls: dict[str, CallProposed] = {}
+        self._settings: dict[str, str] = {}
+        self._task = ""
 
     def blocks(self, event: Event) -> Iterator[str]:
         match event.body:
             case SessionStarted(resumed=False) as body:
                 yield f"# Session {body.session_id}\n\n`{body.workspace}` · {body.model}"
+                yield from self._constraints(body, "")
+            case SessionStarted() as body:
+                yield from self._constraints(body, "> continued: ")
+            case SettingChanged() as body:
+                yield f"> {body.key.replace('.', ' ', 1)}: {body.value}"
+            case TaskChanged() as body:
+                self._task = body.task_id
             case InputAccepted() as body:
                 self._said[body.input_id] = _Said(text=body.text, kind=str(body.kind))
             case InputDelivered() as body:
                 said = self._said.pop(body.input_id, _Said(text="", kind="prompt"))
-                yield f"## You ({said.kind})\n\n{said.text}"
+                yield f"## You ({said.kind}) · task {self._task}\n\n{said.text}"
             case ResponseEnded(text=text) if text:
                 yield f"## Model\n\n{text}"
             case CallProposed() as body:
@@ -208,6 +218,13 @@ class _Markdown:
                 yield f"*{body.sentence}{error}; {steps}, {body.duration_s:.1f} s*"
             case _:
                 return
+
+    def _constraints(self, body: SessionStarted, before: str) -> Iterator[str]:
+        """What this start holds a task to, where that differs from the one before."""
+        settings = {key: value for key, value in (body.settings or {}).items() if value and key != "model"}
+        if settings != self._settings:
+            self._settings = settings
+            yield before + " · ".join(f"{key} {value}" for key, value in settings.items())
 
     def _call(self, body: CallEnded) -> str:
         proposed = self._calls.pop(body.call_id, None)

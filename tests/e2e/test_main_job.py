@@ -135,6 +135,22 @@ def test_a_copy_leaves_the_session_as_it_is(program: Program, model_server: Mode
     assert "two" in program.run("sessions", "show", max(listed, key=lambda e: e["updated_at"])["id"]).out
 
 
+def test_a_task_is_shown_with_its_input_and_constraints_after_a_resume(
+    program: Program, model_server: ModelServer
+) -> None:
+    model_server.script([{"text": "one"}, {"text": "two"}])
+    assert execute(program, model_server, "--max-turns", "9", "first task").code == 0
+    assert execute(program, model_server, "--last", "-s", "read-only", "second task").code == 0
+    (entry,) = json.loads(program.run("sessions", "--json").out)
+    shown = program.run("sessions", "show", entry["id"]).out
+    head, second = shown.split("second task")
+    assert f"# Session {entry['id']}\n" in head and f"`{program.workspace}`" in head
+    assert "sandbox workspace-write · network off · approval never" in head
+    assert "> limit turns: 9" in head and "## You (prompt) · task t1\n\nfirst task" in head
+    assert "> continued: sandbox read-only · network off · approval never" in head
+    assert head.endswith("## You (prompt) · task t2\n\n") and "two" in second
+
+
 def test_nothing_is_stored_of_an_ephemeral_run(program: Program, model_server: ModelServer) -> None:
     model_server.script(project.mending())
     ran = execute(program, model_server, "--ephemeral", "mend it")
