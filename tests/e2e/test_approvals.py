@@ -197,6 +197,30 @@ def test_a_question_that_was_open_for_days_is_asked_again(
     assert not (program.workspace / "late").exists()
 
 
+@pytest.mark.parametrize("decision", ["once", "deny"])
+def test_what_the_sandbox_denied_runs_outside_of_it_only_when_a_person_says_so(
+    program: Program, model_server: ModelServer, decision: str
+) -> None:
+    profile = program.home / ".profile"
+    profile.write_text("mine\n")
+    model_server.script(commands("echo tried >> tries; echo x >> ~/.profile"))
+    seen: list[Mapping[str, Any]] = []
+
+    def decide(item: Mapping[str, Any]) -> str:
+        seen.append(item)
+        assert profile.read_text() == "mine\n"
+        return decision
+
+    converse(program, model_server, decide, "-a", "on-request")
+    (item,) = seen
+    assert "failed" in item["why"] and item["first_attempt"] == "the first attempt left 1 file: A tries"
+    runs, lines = (2, "mine\nx\n") if decision == "once" else (1, "mine\n")
+    assert (program.workspace / "tries").read_text() == "tried\n" * runs
+    assert profile.read_text() == lines
+    (told,) = [m["content"] for m in model_server.requests[-1].json["messages"] if m["role"] == "tool"]
+    assert ("denied by the sandbox" in told) is (decision == "deny")
+
+
 def rules(program: Program) -> str:
     return (program.home / ".config" / "agent-tui" / "rules.toml").read_text()
 
