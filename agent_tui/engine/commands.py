@@ -169,8 +169,9 @@ class Subject(StrEnum):
     SETTINGS = "settings"  # object: key → value and origin
     TRANSCRIPT = "transcript"  # list of durable `Event`s, as they are, with a seq above args after
     # Object: path → text of the files of an edit as it would leave them, null for what is no text to change;
-    # args call. With args texts=OBJECT (JSON), of changed ones: the arguments (JSON) that leave them so.
+    # args call.
     EDIT = "edit"
+    EDITED = "edited"  # the arguments (JSON) that leave them so; args call, texts (JSON), those changed
     REQUEST = "request"  # the exact next request body
 
 

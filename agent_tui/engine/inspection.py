@@ -131,20 +131,31 @@ async def _request(scope: Scope, _: Mapping[str, str]) -> Any:
 
 
 async def _edit(scope: Scope, args: Mapping[str, str]) -> Any:
+    tool, arguments = _proposed(scope, args)
+    found = await scope.ports.toolbox.texts(tool, arguments, scope.ports.gate.policy())
+    if isinstance(found, str):
+        raise InspectionError(found)
+    return dict(found)
+
+
+async def _edited(scope: Scope, args: Mapping[str, str]) -> str:
+    tool, arguments = _proposed(scope, args)
+    texts, policy = json.loads(args["texts"]), scope.ports.gate.policy()
+    found = await scope.ports.toolbox.rewritten(tool, arguments, texts, policy)
+    if isinstance(found, str):
+        raise InspectionError(found)
+    return json.dumps(found, ensure_ascii=False)
+
+
+def _proposed(scope: Scope, args: Mapping[str, str]) -> tuple[str, Mapping[str, Any]]:
+    """The tool and the arguments of a call."""
     call = scope.session.fold.calls.get(args.get("call", ""))
     if call is None:
         raise InspectionError(f"there is no call `{args.get('call', '')}`")
-    toolbox, policy, tool = scope.ports.toolbox, scope.ports.gate.policy(), call.proposed.tool
-    arguments = toolbox.check(tool, call.proposed.arguments)
+    arguments = scope.ports.toolbox.check(call.proposed.tool, call.proposed.arguments)
     if isinstance(arguments, str):
         raise InspectionError(arguments)
-    if "texts" not in args:
-        found = await toolbox.texts(tool, arguments, policy)
-    else:
-        found = await toolbox.rewritten(tool, arguments, json.loads(args["texts"]), policy)
-    if isinstance(found, str):
-        raise InspectionError(found)
-    return dict(found) if "texts" not in args else json.dumps(found, ensure_ascii=False)
+    return call.proposed.tool, arguments
 
 
 async def _output(scope: Scope, args: Mapping[str, str]) -> Any:
@@ -242,5 +253,6 @@ _ANSWERS: Mapping[Subject, Callable[[Scope, Mapping[str, str]], Awaitable[Any]]]
     Subject.SETTINGS: _settings,
     Subject.TRANSCRIPT: _transcript,
     Subject.EDIT: _edit,
+    Subject.EDITED: _edited,
     Subject.REQUEST: _request,
 }

@@ -83,7 +83,7 @@ class Asking:
         try:
             if files:
                 changed = json.dumps(await self._terms.edit(files), ensure_ascii=False)
-                return await self._terms.facts(Subject.EDIT, call=call, texts=changed) or ""
+                return await self._terms.facts(Subject.EDITED, call=call, texts=changed) or ""
             if patch:
                 (again,) = (await self._terms.edit({"edit.patch": patch})).values()
                 return questions.with_patch(self._arguments, again)

@@ -243,7 +243,7 @@ class Asking:
         changed = self._app.outside.edit_files(files)
         if changed:
             changes = json.dumps(changed, ensure_ascii=False)
-            self._send_edited(form, await link.ask(commands.Subject.EDIT, call=call_id, texts=changes))
+            self._send_edited(form, await link.ask(commands.Subject.EDITED, call=call_id, texts=changes))
         return None
 
     async def _edit_patch(self, form: ApprovalForm) -> None:

@@ -68,7 +68,9 @@ class Person:
     async def facts(self, subject: Subject, **args: str) -> Any | None:
         self.said.append(f"{subject} {args}")
         if subject is Subject.EDIT:
-            return f"made of {args['texts']}" if "texts" in args else TEXTS
+            return TEXTS
+        if subject is Subject.EDITED:
+            return f"made of {args['texts']}"
         return PLAN
 
     async def edit(self, texts: Mapping[str, str]) -> dict[str, str]:

@@ -22,9 +22,10 @@ def engine(refused: str = "", result: object = RESULT) -> Callable[[commands.Com
     def on(body: commands.CommandBody) -> Play:
         if not isinstance(body, commands.Inspect):
             return []
-        assert body.subject is commands.Subject.EDIT and body.args["call"] == "c21"
-        if "texts" not in body.args:
+        assert body.args["call"] == "c21"
+        if body.subject is commands.Subject.EDIT:
             return [events.Inspected(command_id="", data=result)]
+        assert body.subject is commands.Subject.EDITED
         if refused:
             return [events.Refused(command_id="", reason=refused)]
         return [events.Inspected(command_id="", data=json.dumps({"patch": body.args["texts"]}))]
