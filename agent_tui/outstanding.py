@@ -110,8 +110,7 @@ class Outstanding:
         then: dict[str, _Changed | None] = {}
         for path, changed in self._story[place:]:
             then.setdefault(path, changed)
-        differs = (told.rpartition(" (")[0] for told in files.mismatches)
-        stays = {*files.kept, *files.merged_with_markers, *differs}
+        stays = {*files.kept, *files.merged_with_markers, *files.failed}
         went = {name for change in files.changed for name in (change.path, change.old_path)}
         for path, changed in then.items():
             if path not in stays and (path in went or not body.paths):

@@ -219,6 +219,7 @@ def _with(result: RollbackResult, one: Workspace, more: RollbackResult) -> Rollb
         changed=(*result.changed, *_absolute_changes(one, more.changed)),
         kept=(*result.kept, *_absolute_names(one, more.kept)),
         mismatches=(*result.mismatches, *_absolute_names(one, more.mismatches)),
+        failed=(*result.failed, *_absolute_names(one, more.failed)),
         merged_with_markers=(*result.merged_with_markers, *_absolute_names(one, more.merged_with_markers)),
     )
 

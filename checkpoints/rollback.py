@@ -324,7 +324,7 @@ class Rollback:
         state = workspace.state(after)
         mismatches = self._mismatches(steps, failures, state)
         if plan:
-            mismatches += [f"{path} ({what} in its place)" for path, what in plan.blocked.items()]
+            mismatches |= {path: f"{what} in its place" for path, what in plan.blocked.items()}
         written = set(paths)
         pairs = {
             path: pair
@@ -343,20 +343,22 @@ class Rollback:
             undo=before.id,
             changed=changed,
             kept=tuple(kept),
-            mismatches=tuple(mismatches),
+            mismatches=tuple(f"{path} ({why})" for path, why in mismatches.items()),
+            failed=tuple(mismatches),
             merged_with_markers=tuple(merged),
         )
 
-    def _mismatches(self, steps: list[Step], failures: dict[str, str], state: State) -> list[str]:
-        found = []
+    def _mismatches(self, steps: list[Step], failures: dict[str, str], state: State) -> dict[str, str]:
+        """Paths that are not as they should be, and why."""
+        found: dict[str, str] = {}
         for step in steps:
             name = shown(step.path)
             entry = self._workspace.trees.find(state, step.path)
             is_frame = step.after is None and _is_folder(step.before)
             if name in failures:
-                found.append(f"{name} ({failures[name]})")
+                found[name] = failures[name]
             elif entry != step.after and not is_frame:
-                found.append(f"{name} (differs from the checkpoint)")
+                found[name] = "differs from the checkpoint"
         return found
 
     def _left_folders(self, steps: list[Step], state: State, kept: Sequence[str]) -> list[str]:

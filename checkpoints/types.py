@@ -154,7 +154,8 @@ class RollbackResult:
     undo: str
     changed: tuple[FileChange, ...]
     kept: tuple[str, ...]
-    mismatches: tuple[str, ...] = ()  # paths whose verification failed
+    mismatches: tuple[str, ...] = ()  # paths whose verification failed, each with the reason
+    failed: tuple[str, ...] = ()  # these paths alone
     merged_with_markers: tuple[str, ...] = ()
 
 

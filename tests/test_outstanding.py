@@ -50,10 +50,13 @@ def turn(number: int, first: int, *writes: CallEnded) -> list[Body]:
 
 
 def went_back(
-    target: int, undo: int, *paths: str, kept: Sequence[str] = (), only: Sequence[str] = (), redo: str = ""
-) -> RolledBack:
+    target: int, undo: int, *paths: str, kept: Sequence[str] = (), failed: Sequence[str] = (),
+    only: Sequence[str] = (), redo: str = "",
+) -> RolledBack:  # fmt: skip
     changed = tuple(FileChange(path=path, kind="M", author=Author.ROLLBACK) for path in paths)
-    files = RollbackResult(target=f"s/{target}", undo=f"s/{undo}", changed=changed, kept=tuple(kept))
+    files = RollbackResult(
+        target=f"s/{target}", undo=f"s/{undo}", changed=changed, kept=tuple(kept), failed=tuple(failed)
+    )
     return RolledBack(checkpoint_id=f"s/{target}", mode="both", files=files, paths=tuple(only), redo_of=redo)
 
 
@@ -86,6 +89,7 @@ def test_what_was_taken_back_counts_no_more() -> None:
 
 def test_what_a_rollback_left_as_it_is_still_counts() -> None:
     assert left(*TWO, went_back(1, 7, "b", "c", kept=["a"])) == (1, "s/1")
+    assert left(*TWO, went_back(1, 7, "b", "c", failed=["a"])) == (1, "s/1")
     assert left(*TWO, went_back(1, 7, "b", only=["b"])) == (2, "s/1")
     assert left(*TWO, RolledBack(checkpoint_id="s/1", mode="conversation", files=None)) == (3, "s/1")
 

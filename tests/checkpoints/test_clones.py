@@ -233,6 +233,7 @@ def test_an_edit_while_files_go_back_is_left_alone(root: Path, open_session: Ope
 
     result = Rollback(session.core, meanwhile).run(Request(target=start.id, choices={}))
     assert result.mismatches == ("big (changed meanwhile, left as it is)",)
+    assert result.failed == ("big",)
     assert (root / "a").read_text() == "1"
     assert (root / "big").read_bytes()[5 * MIB :].startswith(b"mine!")
 

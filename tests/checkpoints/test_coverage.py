@@ -277,6 +277,7 @@ def test_what_no_checkpoint_holds_is_not_replaced_and_what_it_replaced_is_said_t
     session.after()
     result = session.rollback(start.id)
     assert result.mismatches == ("file (fifo in its place)", "folder (fifo in its place)")
+    assert result.failed == ("file", "folder")
     assert not result.kept
     assert (root / "a").read_text() == "a"
     assert (root / "file").is_fifo() and (root / "folder").is_fifo()
