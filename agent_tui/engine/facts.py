@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from agent_tui.engine.checks import is_check
 from agent_tui.engine.events import CallEnded, CallProposed
 from context.facts import CallFact, CallKind, PathChange
 from tools.types import Outcome, OutcomeStatus
@@ -31,13 +32,6 @@ _FAILING_TEST = re.compile(
     r"|^test (?P<rust>\S+) \.\.\. FAILED"
     r"|^not ok \d+ - (?P<tap>.+)$",
     re.MULTILINE,
-)
-_CHECK = re.compile(
-    r"(?:^|[\s/;&|])(?:"
-    r"pytest|unittest|tox|nox|make|ninja|ctest|mvn|gradle|ruff|mypy|pyright|flake8|tsc|eslint|rspec|phpunit"
-    r"|cargo (?:test|build|check|clippy)|go (?:test|build|vet)|npm (?:test|run \w+)"
-    r"|npx (?:jest|vitest|tsc|eslint)|yarn test|pnpm test|dotnet test"
-    r")(?:\s|$)"
 )
 MAX_FAILING_TESTS = 20
 MAX_QUESTION = 300  # characters of a question beside its answer
@@ -71,7 +65,7 @@ def fact_of(ended: CallEnded, proposed: CallProposed, step: int, checks: Collect
         first_error=first_error(outcome.text) if failed else "",
         failing_tests=failing_tests(outcome.text) if failed else (),
         terminal=outcome.terminal or "",
-        is_check=kind == "exec" and (target in checks or _CHECK.search(target) is not None),
+        is_check=kind == "exec" and (target in checks or is_check(target)),
         denial_text=outcome.text if outcome.status is OutcomeStatus.DENIED else "",
         answer=_answer(arguments, outcome),
     )
