@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 class AgentApp(App[int], inherit_bindings=False):
     """The screen of one session."""
 
+    AUTO_FOCUS = "Editor"  # at once: each move of the focus styles the screen anew
     ENABLE_COMMAND_PALETTE = False
     ALLOW_SELECT = False  # the transcript does it itself, without gutters
     session: State
@@ -111,6 +112,8 @@ class AgentApp(App[int], inherit_bindings=False):
         for each in themes.toolkit_themes():
             self.register_theme(each)
         self.theme = f"agent-{chosen.theme}"
+        self.stylesheet.set_variables(self.get_css_variables())
+        self._is_theme_new = False  # what is parsed from now on knows it
 
     # --- layout --------------------------------------------------------------------------------
 
@@ -228,6 +231,12 @@ class AgentApp(App[int], inherit_bindings=False):
             width=width, glyphs=self.glyphs, output=self.output,  # type: ignore[arg-type]  # checked by the configuration
             now=self.clock.wall(), low=self.size.height < 20, spoken=self.spoken,
         )  # fmt: skip
+
+    def refresh_css(self, animate: bool = True) -> None:
+        """Parse again, but not for the first theme: nothing was parsed before it."""
+        if self._is_theme_new:
+            super().refresh_css(animate)
+        self._is_theme_new = True
 
     def set_look(self) -> None:
         """Theme or glyphs changed: paint everything again."""
