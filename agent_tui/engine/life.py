@@ -9,7 +9,7 @@ from agent_tui.engine.drift import drift_parts
 from agent_tui.engine.events import NoticeRaised, SessionClosed, SessionStarted
 from agent_tui.engine.framing import view_of, window_of
 from agent_tui.engine.limits import named_limits
-from agent_tui.engine.lookout import Lookout
+from agent_tui.engine.lookout import Lookout, ended_terminals
 from agent_tui.engine.ports import Ports
 from agent_tui.engine.resume import crash_parts, kill_lost_terminals
 from agent_tui.engine.settings import SettingError, apply, assumption_parts
@@ -112,7 +112,7 @@ async def close_session(work: Work, why: str) -> None:
             await asyncio.wait({work.task}, timeout=SHUTDOWN_S)
     for task in (asides := tuple(work.asides)):
         task.cancel()
-    await work.ports.toolbox.close()
+    await _end_terminals(work)
     if asides:  # what a title took so far is stored
         await asyncio.wait(asides, timeout=SHUTDOWN_S)
     await work.by_hand.store()
@@ -123,3 +123,14 @@ async def close_session(work: Work, why: str) -> None:
     await session.settle(SessionClosed(reason=why, kept=not session.fold.is_unused))
     await session.close()
     await work.ports.checkpointer.close()  # may wait for a long checkpoint; the session is safe by now
+
+
+async def _end_terminals(work: Work) -> None:
+    """What lives on after its call ends with the process; the model learns of it when the session goes on."""
+    session, ports = work.session, work.ports
+    await session.settle(*ended_terminals(session, ports))  # those that had ended by themselves
+    await ports.toolbox.close()
+    if ended := ended_terminals(session, ports):
+        names = ", ".join(f"{one.terminal} ({one.command})" for one in ended)
+        text = f"The session was closed, and these terminals were ended with it: {names}"
+        await session.settle(*ended, NoticeItem(id=session.item_id("n"), text=text))

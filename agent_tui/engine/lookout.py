@@ -1,8 +1,7 @@
 """Tells readers what changes without a call: ended terminals, the health of checkpoints."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 from agent_tui.engine.by_hand import ByHand
 from agent_tui.engine.events import CallOutput, InputAwaited, StatusChanged, TerminalChanged
@@ -19,6 +18,17 @@ def undo_notice(health: Health) -> str:
     if health.state == "file_tools_only":
         return f"undo covers only what file tools change here: {health.detail}"
     return f"undo: {health.detail}" if health.state == "ok" and health.detail else ""
+
+
+def ended_terminals(session: Session, ports: Ports) -> list[TerminalChanged]:
+    """The event of each terminal that has ended since it was stored as live."""
+    found = []
+    for terminal in ports.toolbox.terminals():
+        known = session.fold.terminals.get(str(terminal.get("id")))
+        if known is not None and known.state == "live" and terminal.get("state") != "live":
+            code, signal = terminal.get("exit_code"), terminal.get("signal")
+            found.append(replace(known, state="ended", exit_code=code, signal=signal))
+    return found
 
 
 class Lookout:
@@ -60,27 +70,11 @@ class Lookout:
     async def look(self) -> None:
         """Once."""
         await self._by_hand.store()
-        terminals = self._ports.toolbox.terminals()
-        ended = [change for one in terminals if (change := self._change(one)) is not None]
-        if ended:
+        if ended := ended_terminals(self._session, self._ports):
             await self._session.settle(*ended)
-        live = sum(one.get("state") == "live" for one in terminals)
+        live = sum(one.get("state") == "live" for one in self._ports.toolbox.terminals())
         health = self._ports.checkpointer.health()
         if (health, live) != (self._health, self._live):
             await self._session.warn_once(undo_notice(health))
             self._health, self._live = health, live
             self._session.show(StatusChanged(undo=health, terminals=live))
-
-    def _change(self, terminal: Mapping[str, Any]) -> TerminalChanged | None:
-        """The event for a terminal that has ended since it was stored as live."""
-        known = self._session.fold.terminals.get(str(terminal.get("id")))
-        if known is None or known.state != "live" or terminal.get("state") == "live":
-            return None
-        return TerminalChanged(
-            terminal=known.terminal,
-            call_id=known.call_id,
-            command=known.command,
-            state="ended",
-            exit_code=terminal.get("exit_code"),
-            signal=terminal.get("signal"),
-        )

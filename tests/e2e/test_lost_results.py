@@ -144,6 +144,20 @@ def test_a_terminal_of_a_dead_process_is_lost_and_no_other_process_is_signalled(
     assert "t1" in told(model_server)[-1] and "lost" in told(model_server)[-1]
 
 
+def test_a_terminal_that_the_end_of_a_session_ended_is_not_lost(
+    program: Program, model_server: ModelServer
+) -> None:
+    listen = call("exec_command", cmd="cat", tty=True, yield_ms=250)
+    model_server.script([{"calls": [listen]}, {"text": "It waits."}, {"text": "I see."}])
+    ran = program.run("exec", *model_flags("chat", model_server.base_url()), "listen")
+    assert (ran.code, ran.out) == (0, "It waits.\n"), ran.err
+    ran = resume(program, model_server)
+    assert (ran.code, ran.out) == (0, "I see.\n"), ran.err
+    text = json.dumps(model_server.requests[-1].json)
+    assert "these terminals were ended with it: t1 (cat)" in text
+    assert "lost" not in ran.err and "lost" not in text
+
+
 def name_as_spawned(program: Program, pid: int) -> None:
     """As if the number of the command's process had gone to another one since."""
     (store,) = program.state.glob("sessions/*/session.db")

@@ -236,6 +236,7 @@ class FakeToolbox:
 
     async def close(self) -> None:
         self.closed = True
+        self.live = [{**one, "state": "ended", "signal": "KILL"} for one in self.live]
 
 
 class FakeCheckpointer:

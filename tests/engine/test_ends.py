@@ -165,6 +165,25 @@ async def test_a_request_names_the_epoch_of_its_view(tmp_path: Path) -> None:
     assert views[0] == "" and views[-1] == epoch != ""
 
 
+async def test_a_terminal_that_is_live_at_a_close_is_ended_with_it_and_the_model_is_told(
+    tmp_path: Path,
+) -> None:
+    async def lives_on(invocation: Invocation, sink: CallSink) -> Outcome:
+        run.toolbox.live = [{"id": "t1", "state": "live"}]
+        return Outcome(status=OutcomeStatus.YIELDED, text="serving", terminal="t1")
+
+    async with engine(tmp_path, calls(("exec_command", {"cmd": "serve"})), text("done")) as run:
+        run.toolbox.behaviour["exec_command"] = lives_on
+        await run_to_end(run)
+    (_, ended) = run.bodies(TerminalChanged)
+    assert (ended.terminal, ended.state, ended.signal) == ("t1", "ended", "KILL")
+    async with engine(tmp_path, text("done")) as again:
+        assert again.bodies(TerminalChanged) == []
+        await run_to_end(again)
+    told = [item.text for item in again.session.fold.log if isinstance(item, NoticeItem)]
+    assert told == ["The session was closed, and these terminals were ended with it: t1 (serve)"]
+
+
 async def test_a_terminal_that_was_live_at_a_crash_is_lost_and_the_model_is_told(tmp_path: Path) -> None:
     async def lives_on(invocation: Invocation, sink: CallSink) -> Outcome:
         return Outcome(status=OutcomeStatus.YIELDED, text="serving", terminal="t1")
