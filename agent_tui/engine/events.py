@@ -308,6 +308,11 @@ class TurnEnded:
     report: str = ""  # commands, changed files, last check and open failures, from the records alone
     rejected: Literal["", "key", "model"] = ""  # with `model_rejected`: what `sentence` names
 
+    @property
+    def tells_check(self) -> bool:
+        """Whether there was a last check that `sentence` does not name."""
+        return bool(self.last_check) and self.last_check not in self.sentence
+
 
 # --- the rest ----------------------------------------------------------------------------------
 

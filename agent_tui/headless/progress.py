@@ -139,7 +139,7 @@ def _ended(body: TurnEnded) -> str:
         facts.append(money(body.cost_usd))
     if body.changes:
         facts.append(_files(body.changes))
-    if body.last_check:
+    if body.tells_check:
         facts.append(one_line(f"{body.last_check} {body.check_result}"))
     error = f": {one_line(body.error)}" if body.error and body.exit_code else ""
     hint = _HINTS.get(body.reason) or END_FACTS[body.reason].hint

@@ -104,7 +104,7 @@ def _turn_ended(body: TurnEnded) -> list[str]:
     if mine:
         names = ", ".join(one_line(change.path, strict=True) for change in mine)
         text += f" {count(len(mine), 'file')} changed: {names}."
-    if body.last_check:
+    if body.tells_check:
         text += f" Last check: {one_line(f'{body.last_check} {body.check_result}')}."
     hint = END_FACTS[body.reason].hint
     more = [f"What to do: {hint}."] if hint else []

@@ -70,7 +70,7 @@ def ended(body: TurnEnded, at: float) -> TurnEnd:
         duration_s=body.duration_s,
         cost_usd=body.cost_usd,
         changes=body.changes,
-        last_check=f"`{body.last_check}` {body.check_result}" if body.last_check else "",
+        last_check=f"`{body.last_check}` {body.check_result}" if body.tells_check else "",
         hint="" if body.rejected else hint,
         said=body.error if body.rejected else "",
         at=at,

@@ -133,3 +133,24 @@ def test_what_to_do_is_said_in_every_front_end(reason: EndReason, line: str, hin
     stream = io.StringIO()
     Progress(stream).show(events.Event(seq=1, at=1.0, run_id="r1", body=body))
     assert stream.getvalue().startswith(f"agent-tui: {line}; {hint} · 1 step")
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        (EndReason.COMPLETED_UNVERIFIED, "done, not verified: make test was not run after the last change"),
+        (EndReason.CONTRACT_UNMET, "not met: make test fails (exit 2) after 3 tries"),
+    ],
+)
+def test_a_check_that_the_sentence_names_is_not_told_again(reason: EndReason, words: str) -> None:
+    body = replace(
+        ended(EndReason.COMPLETED, ""), reason=reason, sentence=words, last_check="make test",
+        check_result="passed before the last change",
+    )  # fmt: skip
+    feed, out = Feed(State()), io.StringIO()
+    feed.apply(events.Event(seq=1, at=1.0, run_id="r1", body=body))
+    Progress(out).show(events.Event(seq=1, at=1.0, run_id="r1", body=body))
+    shown = "".join(plain(row) for row in render(feed.added[-1], Look(width=200)))
+    for text in (shown, "".join(Narrator().lines(body)), out.getvalue()):
+        assert text.count("make test") == 1
+    assert replace(body, sentence="done").tells_check
