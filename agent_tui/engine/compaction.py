@@ -26,7 +26,13 @@ from agent_tui.engine.session import Part
 from agent_tui.engine.stop import StoppedError
 from agent_tui.models.base import ModelError, ModelRequest
 from context.budget import OVERFLOW_TARGET_SHARE, Window
-from context.guard import BREAKER_FAILURES, MAX_EPOCHS_A_REQUEST, Guard, reopening_growth
+from context.guard import (
+    BREAKER_FAILURES,
+    INEFFECTIVE_LIMIT,
+    MAX_EPOCHS_A_REQUEST,
+    Guard,
+    reopening_growth,
+)
 from context.items import CompactionItem, Item, ResponseItem, UserItem
 from context.units import units_of, visibility_of
 from context.view import UserUnit, View
@@ -182,8 +188,8 @@ class Compactor:
         target_tokens: int | None = None,
         floor: bool = False,
     ) -> bool:
-        """One epoch (see `EpochInput`); False when it would change nothing. Raises StoppedError and
-        RecordsError."""
+        """One epoch (see `EpochInput`); False when it would change nothing, or for `floor` be in vain. Raises
+        StoppedError and RecordsError."""
         from context.entities import missing
         from context.epoch import finish_epoch
         from context.estimate import text_tokens
@@ -192,7 +198,7 @@ class Compactor:
         fold = self._session.fold
         record = self._session.item_id("k")
         plan = self._plan(self._input(record, window, focus, target_tokens, floor=floor))
-        if plan.changes_nothing:
+        if plan.changes_nothing or (floor and self._is_in_vain(plan, window)):
             return False
         self._session.show(CompactionStarted(cause=cause))
         began, spent = self._session.clock.now(), fold.costs.session.cost_usd
@@ -274,6 +280,12 @@ class Compactor:
         if plan.tokens_after <= given.window.input or given.floor:
             return plan
         return plan_epoch(log, view, meter, replace(given, floor=True))
+
+    def _is_in_vain(self, plan: "EpochPlan", window: Window) -> bool:
+        """After epochs without effect: another would have none either. The floor is tried once all the same,
+        where what can never be hidden leaves room below the soft limit."""
+        judged = self._guard.after_epoch(plan.tokens_before, plan.tokens_after, window.soft, window.input, ())
+        return judged.ineffective > INEFFECTIVE_LIMIT + (self._floor_tokens() < window.soft)
 
     async def _store(
         self, item: CompactionItem, plan: "EpochPlan", window: Window, guard: Guard, ended: CompactionEnded

@@ -114,6 +114,29 @@ async def test_a_floor_that_cannot_shrink_ends_the_run_without_a_loop(tmp_path: 
     assert len([n for n in run.bodies(NoticeRaised) if "compaction" in n.text]) <= 1
 
 
+@pytest.mark.parametrize(
+    ("words", "epochs"),
+    [(9_500, 3), pytest.param(11_200, 2, id="what cannot be hidden is above the soft limit by itself")],
+)
+async def test_compactions_without_effect_end_the_run_and_a_message_that_leaves_room_goes_on(
+    tmp_path: Path, words: int, epochs: int
+) -> None:
+    async with engine(tmp_path, *steps(30), text("here"), info=SMALL) as run:
+        run.toolbox.behaviour["exec_command"] = long_output
+        run.send(Submit(text="word " * words))
+        ended = await run.wait(TurnEnded)
+        assert isinstance(ended, TurnEnded) and ended.reason is EndReason.CONTEXT_EXHAUSTED
+        assert "most of it is your messages" in ended.error
+        assert len(run.bodies(CompactionEnded)) == epochs
+        told = [notice.text for notice in run.bodies(NoticeRaised) if "frees too little" in notice.text]
+        assert len(told) == 1
+        run.model.steps = [text("here")]
+        run.send(Submit(text="only look"))
+        ended = await run.wait(TurnEnded, count=2)
+    assert isinstance(ended, TurnEnded) and (ended.reason, ended.text) == (EndReason.COMPLETED, "here")
+    assert len(run.bodies(CompactionEnded)) == epochs + 1
+
+
 async def test_project_instructions_are_read_anew_at_an_epoch(tmp_path: Path) -> None:
     rules = ["RULE-7341"]
     async with engine(tmp_path, *steps(15), text("done"), info=SMALL) as run:
