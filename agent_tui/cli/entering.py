@@ -25,6 +25,7 @@ class Choice:
     model: str = ""
     base_url: str = ""
     demo: bool = False
+    keep: bool = False  # as the default of later starts, with the address
 
 
 def ask_line(prompt: str, read: Callable[[str], str] = input) -> str:
@@ -73,7 +74,10 @@ def entered_address(settings: Settings) -> Choice | None:
         return Choice(model=given) if given else None
     print("\n".join(f"  {one_line(name, strict=True)}" for name in models))
     model = _entered_model(models)
-    return Choice(model=f"compatible/{model}", base_url=given) if model else None
+    if not model:
+        return None
+    keep = ask_line("Keep it as the default of later starts? [y/N] ").lower() in ("y", "yes")
+    return Choice(model=f"compatible/{model}", base_url=given, keep=keep)
 
 
 def _insist(prompt: str, problem: Callable[[str], str], read: Callable[[str], str] = input) -> str:

@@ -98,6 +98,8 @@ def ask_for_model(asker: Asker, settings: Settings, health: Sequence[tuple[str, 
                 return Choice(demo=True)
             case "key" | "address" as way:
                 choice = entered_key(providers) if way == "key" else entered_address(settings)
+                if choice is not None and choice.keep:
+                    _keep(choice.model, settings, choice.base_url)
                 if choice is not None:
                     return choice
             case "file":
@@ -106,9 +108,13 @@ def ask_for_model(asker: Asker, settings: Settings, health: Sequence[tuple[str, 
             case chosen:
                 name = chosen.removesuffix("+")
                 if chosen != name:
-                    kept_in = short_path(keep_model(name, settings))
-                    print(one_line(f"kept as default in {kept_in}", strict=True))
+                    _keep(name, settings)
                 return Choice(model=name)
+
+
+def _keep(name: str, settings: Settings, address: str = "") -> None:
+    kept_in = short_path(keep_model(name, settings, address))
+    print(one_line(f"kept as default in {kept_in}", strict=True))
 
 
 def health_of(config: Config, *, has_sandbox: bool) -> list[tuple[str, str]]:

@@ -35,12 +35,12 @@ def provider_table(settings: Settings) -> Mapping[str, Any]:
 def route_to(name: str, settings: Settings) -> Route:
     """Where the model called `PROVIDER/MODEL` is. Raises UsageError."""
     try:
-        return find_route(name, base_url=_base_url(name, settings), providers=provider_table(settings))
+        return find_route(name, base_url=base_url_of(name, settings), providers=provider_table(settings))
     except CatalogError as error:
         raise UsageError(str(error)) from error
 
 
-def _base_url(name: str, settings: Settings) -> str:
+def base_url_of(name: str, settings: Settings) -> str:
     """`--base-url` is the address of the model that was chosen with it, not of other providers."""
     provider, chosen = name.partition("/")[0], (settings.text("model") or "").partition("/")[0]
     if chosen in ("", provider):

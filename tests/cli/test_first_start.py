@@ -202,6 +202,11 @@ def test_a_slip_in_an_address_is_told_and_asked_again(tmp_path: Path, model_serv
         terminal.type(f"{model_server.base_url()}\n")
         terminal.expect("Model (coder)> ")
         terminal.type("\n")
+        terminal.expect("Keep it as the default of later starts? [y/N] ")
+        terminal.type("y\n")
+        terminal.expect("kept as default in ~/.config/agent-tui/config.toml")
+        terminal.expect("compatible/coder")
+    with Terminal(program) as terminal:  # nothing is asked any more
         terminal.expect("compatible/coder")
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from agent_tui.config.edit import keep_model
 from agent_tui.config.layers import Settings, resolve
+from agent_tui.config.providers import choose
 from agent_tui.errors import UsageError
 
 
@@ -37,11 +38,23 @@ def test_nothing_is_written_that_the_next_start_would_refuse(file: Path, tmp_pat
     assert file.read_text() == "# mine\n"
 
 
-def test_an_address_that_came_with_a_flag_is_not_there_at_the_next_start(file: Path, tmp_path: Path) -> None:
-    now = started(tmp_path, base_url="http://127.0.0.1:9/v1")
-    with pytest.raises(UsageError):
-        keep_model("compatible/coder", now)
-    assert file.read_text() == "# mine\n"
+def test_an_address_that_only_this_start_knows_is_kept_with_its_model(file: Path, tmp_path: Path) -> None:
+    address = "http://127.0.0.1:9/v1"
+    file.write_text('# mine\ntheme = "light"\n\n[providers.work]\napi = "chat"\n')
+    keep_model("compatible/coder", started(tmp_path, base_url=address))
+    later = started(tmp_path)
+    assert (later.text("model"), later.text("theme")) == ("compatible/coder", "light")
+    assert choose("compatible/coder", later, {}).base_url == address
+    assert file.read_text().startswith("# mine\n")
+    keep_model("openai/gpt-6.2-sol", later)
+    assert choose("openai/gpt-6.2-sol", started(tmp_path), {"OPENAI_API_KEY": "k"}).base_url != address
+
+
+def test_an_address_of_the_file_stays_and_none_is_invented(file: Path, tmp_path: Path) -> None:
     file.write_text('base_url = "http://127.0.0.1:9/v1"\n')
-    keep_model("compatible/coder", now)
-    assert 'model = "compatible/coder"' in file.read_text()
+    keep_model("compatible/coder", started(tmp_path, base_url="http://127.0.0.1:10/v1"))
+    assert file.read_text() == 'base_url = "http://127.0.0.1:9/v1"\nmodel = "compatible/coder"\n'
+    file.write_text("")
+    with pytest.raises(UsageError, match="address"):
+        keep_model("compatible/coder", started(tmp_path))
+    assert file.read_text() == ""

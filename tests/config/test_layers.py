@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.config.edit import set_value
+from agent_tui.config.edit import set_values
 from agent_tui.config.effective import build
 from agent_tui.config.layers import Settings, resolve
 from agent_tui.config.options import Value
@@ -288,7 +288,7 @@ def test_what_cannot_work_is_told_before_anything_starts(
 def test_a_file_that_cannot_be_read_is_not_written_over(place: Place, text: str) -> None:
     place.user(text)
     with pytest.raises(UsageError, match=r"config\.toml: `model` cannot be set: "):
-        set_value(place.user_file.parent, "model", "fake/m")
+        set_values(place.user_file.parent, {("model",): "fake/m"})
     assert place.user_file.read_text() == text
 
 
