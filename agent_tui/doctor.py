@@ -286,7 +286,8 @@ def _roles(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
 
 
 def _providers(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
-    table = provider_table(settings)
+    """Keys of providers; whether the chosen one needs one is told where the model is."""
+    table, chosen = provider_table(settings), (settings.text("model") or "").partition("/")[0]
     for name in provider_names(table):
         try:
             provider = find_provider(name, table)
@@ -303,7 +304,7 @@ def _providers(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check
             continue
         if environ.get(provider.api_key_env):
             yield Check(name=name, status="ok", detail=f"{provider.api_key_env} is set")
-        else:
+        elif name != chosen:
             yield Check(
                 name=name, status="unset", detail="no key", fix=f"set `{provider.api_key_env}` to use it"
             )

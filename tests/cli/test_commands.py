@@ -141,6 +141,7 @@ def test_doctor_fails_where_the_server_of_the_model_is_not_there(program: Progra
     ran = program.run("doctor", "-m", "compatible/x", "--base-url", "http://127.0.0.1:9/v1")  # discard
     assert ran.code == 1
     assert "compatible: cannot connect to `http://127.0.0.1:9/v1`: Connection refused; " in ran.out
+    assert "AGENT_TUI_API_KEY" not in ran.out, "it needs no key"
 
 
 def test_doctor_tells_a_broken_settings_file_and_goes_on(program: Program) -> None:
