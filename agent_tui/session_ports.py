@@ -70,7 +70,9 @@ def open_ports(
         choose_model=model_called,
         fallback=fallback,
         falls_back=falls_back,
-        files=lambda ignored: workspace_files(config.workspace, ignored=ignored),
+        files=lambda ignored: workspace_files(
+            config.workspace, ignored=ignored, stand_ins=stand_ins_present(config.state_dir)
+        ),
         models=offers_of(settings),
         branch=lambda: git_branch(config.workspace),
         nested_instructions=lambda paths: nested_instructions(config, paths),

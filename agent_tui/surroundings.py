@@ -3,7 +3,7 @@
 import os
 import platform
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -64,13 +64,18 @@ def _project_wanted(config: Config) -> bool:
     return not TrustStore(config.state_dir, config.workspace).look(found).refused
 
 
-def workspace_files(workspace: Path, *, ignored: bool = False) -> dict[str, str]:
+def workspace_files(
+    workspace: Path, *, ignored: bool = False, stand_ins: Collection[Path] = ()
+) -> dict[str, str]:
     """Files for mentions with git's word for each, '' for what is as it was staged; with `ignored` also
-    those that ignore files leave out. May take a while."""
+    those that ignore files leave out, and never `stand_ins`. May take a while."""
     paths = _listed(workspace, ignored=False)
     words = dict.fromkeys(_listed(workspace, ignored=True), "ignored") if ignored else {}
     words.update(dict.fromkeys(paths, ""))
     words.update(git_files.states(workspace, paths))
+    for place in stand_ins:
+        if place.is_relative_to(workspace):
+            words.pop(str(place.relative_to(workspace)), None)
     return words
 
 

@@ -5,7 +5,7 @@ hidden in it, then kernel files, temporary places, the home, the workspace, and 
 close what the workspace opened.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 
@@ -68,8 +68,7 @@ class Fds:
     seccomp: int
     status: int  # bwrap's own reports, JSON lines
     block: int  # bwrap starts the command when a byte arrives
-    gitconfig: int  # read to its end, as the next
-    gitignore: int
+    files: Mapping[str, int]  # of `git_settings`, by their names in `INSIDE`; each is read to its end
 
 
 _COVER_BYTES = 2**20  # of a place that only hides another, or is closed at the end
@@ -157,7 +156,7 @@ def _kernel(host: Host) -> list[str]:
 def _settings(fds: Fds) -> list[str]:
     """Files on the root, which is closed at the end; a mount costs more than both."""
     words = []
-    for name, fd in (("gitconfig", fds.gitconfig), ("gitignore", fds.gitignore)):
+    for name, fd in fds.files.items():
         words += ["--perms", "0444", "--file", str(fd), f"{INSIDE}/{name}"]
     return words
 

@@ -6,7 +6,7 @@ import pty
 import socket
 import struct
 import termios
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -20,8 +20,7 @@ SECCOMP_FD = 5
 REPORT_FD = 6  # bwrap's JSON lines
 BLOCK_FD = 7
 ARGUMENTS_FD = 8
-GITCONFIG_FD = 9
-GITIGNORE_FD = 10
+FILES_FD = 9  # and those after it
 
 
 @dataclass(slots=True)
@@ -37,14 +36,13 @@ class Channels:
     report: int = -1
     release: int = -1
     arguments: int = -1
-    gitconfig: int = -1
-    gitignore: int = -1
+    files: list[int] = field(default_factory=list)
     for_child: dict[int, int] = field(default_factory=dict)  # number in the child → our descriptor
 
     def ours(self) -> list[int]:
         """Every descriptor on our side that is still open."""
         fds = {*self.outputs, self.status, self.leash, self.report, self.release}
-        fds |= {self.arguments, self.gitconfig, self.gitignore}
+        fds |= {self.arguments, *self.files}
         if self.stdin is not None:
             fds.add(self.stdin)
         return sorted(fd for fd in fds if fd >= 0)
@@ -60,7 +58,7 @@ class Channels:
             os.close(fd)
         self.outputs, self.stdin, self.terminal = (), None, None
         self.status = self.leash = self.report = self.release = -1
-        self.arguments = self.gitconfig = self.gitignore = -1
+        self.arguments, self.files = -1, []
 
     def file_actions(self) -> list[tuple[int, int, int]]:
         """What posix_spawn does with them."""
@@ -89,8 +87,9 @@ def open_channels(
     return channels
 
 
-def add_bwrap_channels(channels: Channels, *, seccomp: int) -> None:
-    """More that bwrap itself needs; `instruct` gives it the content of the last three."""
+def add_bwrap_channels(channels: Channels, *, seccomp: int, files: int) -> None:
+    """More that bwrap itself needs; `instruct` gives it the content of the last ones, so many `files` and its
+    arguments."""
     channels.give(SECCOMP_FD, seccomp)
     channels.report, reported = os.pipe()
     # a writer that is a reader too: bwrap would end on a broken pipe should we die while it starts,
@@ -99,16 +98,15 @@ def add_bwrap_channels(channels: Channels, *, seccomp: int) -> None:
     os.close(reported)
     os.set_blocking(channels.report, False)
     channels.release = _pipe_to_child(channels, BLOCK_FD)
-    channels.gitconfig = _file(channels, GITCONFIG_FD)
-    channels.gitignore = _file(channels, GITIGNORE_FD)
+    channels.files = [_file(channels, FILES_FD + number) for number in range(files)]
     _add_arguments(channels)
 
 
-def instruct(channels: Channels, words: Sequence[str], *, gitconfig: bytes, gitignore: bytes) -> None:
+def instruct(channels: Channels, words: Sequence[str], files: Iterable[bytes]) -> None:
     """Give a started bwrap its files and then its arguments, which stay out of the process list so and
     have no length limit."""
-    os.pwrite(channels.gitconfig, gitconfig, 0)
-    os.pwrite(channels.gitignore, gitignore, 0)
+    for fd, content in zip(channels.files, files, strict=True):
+        os.pwrite(fd, content, 0)
     ours, channels.arguments = socket.socket(fileno=channels.arguments), -1
     with ours, suppress(ConnectionError):  # it gave up: what it said is read later
         ours.sendall(os.fsencode("".join(f"{word}\0" for word in words)))

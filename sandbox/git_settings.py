@@ -1,11 +1,13 @@
 """The copy of the user's git settings that commands see: identity and taste, no secrets, no programs."""
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from agent_tui.frozen import frozen
+from sandbox import git_ignores
+from sandbox.git_ignores import Ignores
 from sandbox.repository import settings
 
 _KEPT = """
@@ -16,27 +18,51 @@ diff.colormoved diff.mnemonicprefix color.* column.* log.* status.* branch.autos
 tag.sort rerere.enabled fetch.prune advice.* commit.verbose commit.status safe.directory
 """.split()
 INSIDE = "/.agent-tui"  # where commands find the copy
-_DEFAULT_IGNORE = ".config/git/ignore"
+_MOST_REPOSITORIES = 8  # with ignores of their own, those of the first roots
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Copy:
-    """The contents of the two files that commands see."""
+    """The files that commands see in `INSIDE`, and the variables that lead git to more than one of them."""
 
-    gitconfig: bytes
-    gitignore: bytes
+    files: Mapping[str, bytes]
+    variables: Mapping[str, str]
 
 
-def copy(home: Path, hidden_names: Iterable[str]) -> Copy:
-    """What commands see of the settings; `hidden_names` are stand-ins of the sandbox: git must not
-    offer them for staging."""
+def names(roots: int) -> tuple[str, ...]:
+    """The files that there are with so many writable roots, some of them empty."""
+    numbers = range(min(roots, _MOST_REPOSITORIES))
+    pairs = (name for number in numbers for name in (_settings_name(number), _ignored_name(number)))
+    return ("gitconfig", "gitignore", *pairs)
+
+
+def copy(home: Path, hidden_names: Sequence[str], ignores: Sequence[Ignores], roots: int) -> Copy:
+    """What commands see of the settings. `hidden_names` are for all repositories, and for programs other than
+    git that read its settings; `ignores` go before them in their own."""
     found: dict[str, tuple[str, ...]] = {}
     for source in (home / ".config/git/config", home / ".gitconfig"):
         found |= settings(source)
     kept = [(key, value) for key, values in found.items() if _is_kept(key) for value in values]
-    kept.append(("core.excludesfile", f"{INSIDE}/gitignore"))
-    text = "".join(_line(key, value) for key, value in kept)
-    return Copy(os.fsencode(text), os.fsencode(_ignore_text(found, home, hidden_names)))
+    named = f"[core]\n\texcludesfile = {INSIDE}/gitignore\n"  # as ripgrep reads it, too: without quotes
+    texts = {
+        "gitconfig": "".join(_line(key, value) for key, value in kept) + named,
+        "gitignore": git_ignores.joined(git_ignores.of_person(home), hidden_names),
+    }
+    own = ignores[: min(roots, _MOST_REPOSITORIES)]
+    for number, one in enumerate(own):
+        texts[_settings_name(number)] = git_ignores.setting(f"{INSIDE}/{_ignored_name(number)}")
+        texts[_ignored_name(number)] = one.text
+    files = {name: os.fsencode(texts.get(name, "")) for name in names(roots)}
+    places = [f"{INSIDE}/{_settings_name(number)}" for number in range(len(own))]
+    return Copy(files=files, variables=git_ignores.variables(own, places, {}))
+
+
+def _settings_name(number: int) -> str:
+    return f"gitconfig-{number}"
+
+
+def _ignored_name(number: int) -> str:
+    return f"gitignore-{number}"
 
 
 def _is_kept(key: str) -> bool:
@@ -50,13 +76,3 @@ def _line(key: str, value: str) -> str:
     escaped = subsection.replace("\\", "\\\\").replace('"', '\\"')
     header = f'[{section} "{escaped}"]' if subsection else f"[{section}]"
     return f'{header}\n\t{name} = "{quoted}"\n'
-
-
-def _ignore_text(found: dict[str, tuple[str, ...]], home: Path, hidden_names: Iterable[str]) -> str:
-    named = found.get("core.excludesfile", ())
-    source = Path(named[-1].replace("~", str(home), 1)) if named else home / _DEFAULT_IGNORE
-    try:
-        own = source.read_text(errors="surrogateescape")
-    except OSError:
-        own = ""
-    return own.rstrip("\n") + "\n" + "".join(f"{name}\n" for name in hidden_names)

@@ -29,14 +29,15 @@ from typing import TYPE_CHECKING, Any
 
 from agent_tui.frozen import frozen
 from sandbox import channels as wires
-from sandbox import leftovers, processes, seccomp, shared_network, survey
+from sandbox import git_settings, leftovers, processes, seccomp, shared_network, survey
 from sandbox.bwrap import Fds, arguments
 from sandbox.channels import Channels, add_bwrap_channels, instruct, keep_descriptors, open_channels
 from sandbox.environment import build
 from sandbox.errors import SandboxError
+from sandbox.git_ignores import outside
 from sandbox.host import home
 from sandbox.limits import Enforcement
-from sandbox.pins import surveyed
+from sandbox.pins import roots, surveyed
 from sandbox.policy import Mode, Policy
 from sandbox.preparation import Preparation, prepare
 from sandbox.probe import ProbeResult
@@ -50,13 +51,6 @@ if TYPE_CHECKING:
 __all__ = ["Exit", "Running", "Start", "spawn"]
 
 _START_TIMEOUT_S = 20.0
-_FDS = Fds(
-    seccomp=wires.SECCOMP_FD,
-    status=wires.REPORT_FD,
-    block=wires.BLOCK_FD,
-    gitconfig=wires.GITCONFIG_FD,
-    gitignore=wires.GITIGNORE_FD,
-)
 
 # Runs the command, tells its exit code, and then waits for the leash: bwrap would end what the
 # command left in the background as soon as its first child ends. Traps, because a signal to the
@@ -248,8 +242,10 @@ async def _spawn_guarded(request: _Request, channels: Channels) -> Running:
         guard = str(Path(__file__).with_name("guard.py"))
         numbers = [str(wires.STATUS_FD), str(wires.LEASH_FD), str(int(request.tty))]
         words = [sys.executable, "-I", guard, *numbers, str(request.cwd), *request.argv]
-        pid = _start(words, channels, request.clean_environment() | request.env)
-        running = Running(pid=pid, root=processes.open_handle(pid), channels=channels)
+        env = request.clean_environment() | request.env
+        variables, folder = outside(request.policy.state_dir, home(request.environ), env)
+        pid = _start(words, channels, {**env, **variables})
+        running = Running(pid=pid, root=processes.open_handle(pid), channels=channels, folder=folder)
     except BaseException:
         channels.close()
         raise
@@ -270,7 +266,7 @@ async def _begin(request: _Request, channels: Channels) -> _Begun:
         try:
             ready = prepare(request.policy, request.environ)
             words = _bwrap_words(request, ready, own_network=network is None)
-            instruct(channels, words, gitconfig=ready.git.gitconfig, gitignore=ready.git.gitignore)
+            instruct(channels, words, ready.git.files.values())
         except BaseException:
             await _end(pid, ready)
             raise
@@ -293,7 +289,8 @@ async def _network(request: _Request) -> tuple[Network | None, list[str]]:
 
 def _start_bwrap(request: _Request, channels: Channels, network: Network | None) -> int:
     """Its pid. It loads while we look at the workspace, and does nothing before `instruct`."""
-    add_bwrap_channels(channels, seccomp=seccomp.filter_fd())
+    files = git_settings.names(len(roots(request.policy)))
+    add_bwrap_channels(channels, seccomp=seccomp.filter_fd(), files=len(files))
     outer = network.words() if network else _outer_words(request)
     session = [_setsid(), "--ctty"] if request.tty else []
     keeper = ["/bin/sh", "-c", _KEEPER, "sh"]
@@ -352,9 +349,14 @@ def _bwrap_words(request: _Request, ready: Preparation, *, own_network: bool) ->
         ready.host,
         layers=ready.layers,
         cwd=request.cwd,
-        fds=_FDS,
+        fds=Fds(
+            seccomp=wires.SECCOMP_FD,
+            status=wires.REPORT_FD,
+            block=wires.BLOCK_FD,
+            files={name: wires.FILES_FD + number for number, name in enumerate(ready.git.files)},
+        ),
         new_session=not request.tty,
-        env=_way_out(request.policy) | request.env,
+        env={**ready.git.variables, **_way_out(request.policy), **request.env},
         own_network=own_network,
     )
 

@@ -7,7 +7,6 @@ directory above it up to the writable root, else its parent could be moved away 
 import os
 import stat
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -81,6 +80,7 @@ class Pins:
 
     mounts: list[Mount] = field(default_factory=list)
     stand_ins: list[StandIn] = field(default_factory=list)
+    masked: list[Path] = field(default_factory=list)  # files that read as empty
     notices: list[str] = field(default_factory=list)
     repository: Repository | None = None
     approved: tuple[Path, ...] = ()  # may be written for once, so a missing one gets no stand-in
@@ -103,14 +103,19 @@ def collect(policy: Policy, home: Path, empty_file: Path) -> Pins:
         _show_repository(pins, policy)
     for place in surveyed(policy):
         _cover_sockets(pins, survey.recent(place))
-    for root in (policy.workspace, *policy.extra_roots) if policy.mask_env_files else ():
+    for root in roots(policy) if policy.mask_env_files else ():
         _mask_env_files(pins, policy, root, empty_file)
     return pins
 
 
+def roots(policy: Policy) -> tuple[Path, ...]:
+    """The workspace and what lies beside it."""
+    return (policy.workspace, *policy.extra_roots)
+
+
 def surveyed(policy: Policy) -> tuple[Path, ...]:
     """Places that are looked through for what must be covered."""
-    return (policy.workspace, *policy.extra_roots, *policy.readable, *policy.writable)
+    return (*roots(policy), *policy.readable, *policy.writable)
 
 
 def roots_beside(policy: Policy) -> tuple[Path, ...]:
@@ -212,7 +217,9 @@ def _pin_names(pins: Pins, policy: Policy, root: Path, found: Repository | None,
     for name in DIRECTORIES:
         _pin(pins, root / name, directory=True)
     for name in FILES:
-        _pin(pins, root / name)
+        # a tracked one that is gone: for git an empty file in its place is a change, a directory is none
+        is_gone = found is not None and repository.is_tracked(found, name)
+        _pin(pins, root / name, directory=is_gone)
     if home.is_relative_to(root):
         _pin_home(pins, root, home)
     start = str(root)
@@ -336,6 +343,7 @@ def _mask_env_files(pins: Pins, policy: Policy, root: Path, empty_file: Path) ->
     for place in found:
         tracked = git is not None and repository.is_tracked(git, str(place.relative_to(root)))
         if place.exists() and not tracked:
+            pins.masked.append(place)
             pins.mounts.append(Mount(kind=Kind.READ, source=str(empty_file), target=str(place)))
 
 
@@ -353,12 +361,3 @@ def _identity(place: Path) -> tuple[int, int]:
     except OSError as error:
         raise SandboxError(f"sandbox: cannot protect `{place}`: {error.strerror}") from error
     return state.st_dev, state.st_ino
-
-
-def stand_in_names(standing: Iterable[Path], roots: Iterable[Path]) -> list[str]:
-    """Patterns for git's ignore file, so that stand-ins are never staged."""
-    places = sorted(map(str, standing))
-    names = (
-        place.removeprefix(str(root)) for root in roots for place in places if place.startswith(f"{root}/")
-    )
-    return list(dict.fromkeys(names))

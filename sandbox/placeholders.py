@@ -64,12 +64,13 @@ class Placeholders:
         name = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:16]
         return cls(private_dir(state_dir / "sandbox" / "pins") / f"{name}.json")
 
-    def acquire(self, look: Callable[[], Sequence[StandIn]]) -> int:
-        """Make the stand-ins that `look` asks for; returns how many other sandboxes hold this
-        workspace. `look` runs under the lock, when leftovers are gone and nobody removes any."""
+    def acquire(self, look: Callable[[Sequence[Path]], Sequence[StandIn]]) -> int:
+        """Make the stand-ins that `look` asks for, which hears of those that stand already; returns how
+        many other sandboxes hold this workspace. `look` runs under the lock, when leftovers are gone and
+        nobody removes any."""
         with self._locked() as (fd, journal):
             others = self._drop_the_dead(journal)
-            wanted = look()
+            wanted = look(self._standing(journal))
             now = time.time_ns()
             for each in wanted:
                 journal["made"][str(each.path)] = [now, each.content.decode()]
@@ -106,13 +107,15 @@ class Placeholders:
         with self._locked() as (fd, journal):
             self._drop_the_dead(journal)
             _write(fd, journal)
-            here = (
-                name
-                for name, (made_ns, content) in journal["made"].items()
-                if _untouched(name, self._identities.get(name), made_ns, content.encode())
-            )
             gone = (name for name, at in journal["gone"].items() if since_ns is not None and at >= since_ns)
-            return tuple(map(Path, (*here, *gone)))
+            return (*self._standing(journal), *map(Path, gone))
+
+    def _standing(self, journal: _Journal) -> tuple[Path, ...]:
+        return tuple(
+            Path(name)
+            for name, (made_ns, content) in journal["made"].items()
+            if _untouched(name, self._identities.get(name), made_ns, content.encode())
+        )
 
     def _drop_the_dead(self, journal: _Journal) -> int:
         """Forget users that are gone, and remove the stand-ins when none is left; returns the rest."""

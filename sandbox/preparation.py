@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from agent_tui.frozen import frozen
-from sandbox import git_settings, host, pins, repository
+from sandbox import git_ignores, git_settings, host, pins, repository
 from sandbox.bwrap import Host, Kind, Layers, Mount
 from sandbox.errors import SandboxError
 from sandbox.pins import Pins
@@ -55,12 +55,12 @@ def _gather(policy: Policy, home_dir: Path, environ: Mapping[str, str]) -> Prepa
     if not empty_file.exists():
         empty_file.touch(mode=0o444)
     facts = host.look(policy, home_dir, places.cache, environ)
-    found, held, others = _pin(policy, home_dir, empty_file)
+    standing = {*present(policy.state_dir)}
+    found, held, others = _pin(policy, home_dir, empty_file, standing)
     try:
-        roots = (policy.workspace, *policy.extra_roots)
-        standing = present(policy.state_dir)  # those of other commands that still run, too
-        git = git_settings.copy(home_dir, pins.stand_in_names(standing, roots))
         layers = _layers(policy, home_dir, places, found)
+        system = (*facts.system, *facts.hidden, *facts.home_parts)
+        git = _git(policy, home_dir, sorted({*standing, *found.masked}), (*system, *layers))
         gitlinks = frozenset(repository.gitlinks(found.lane)) if found.lane else frozenset()
     except BaseException:
         _release(held)
@@ -88,13 +88,33 @@ def _layers(policy: Policy, home_dir: Path, places: "Places", found: Pins) -> La
     )
 
 
+def _git(
+    policy: Policy, home_dir: Path, places: Sequence[Path], mounts: Iterable[Mount]
+) -> git_settings.Copy:
+    """The settings of git, which is to offer none of `places`: what is there for sandboxes only, and what a
+    command does not see as it is."""
+    roots = pins.roots(policy)
+    shown = {str(policy.workspace): True} | {mount.target: mount.source == mount.target for mount in mounts}
+
+    def is_shown(place: Path) -> bool:
+        return next((shown[over] for over in map(str, (place, *place.parents)) if over in shown), False)
+
+    ignores = git_ignores.collect(places, home_dir, is_shown)
+    ignores.sort(key=lambda one: not any(one.top.is_relative_to(root) for root in roots))
+    names = dict.fromkeys(name for root in roots for name in git_ignores.patterns(places, root))
+    return git_settings.copy(home_dir, [*names], ignores, len(roots))
+
+
 def _release(held: Iterable[Placeholders]) -> None:
     for journal in held:
         journal.release()
 
 
-def _pin(policy: Policy, home_dir: Path, empty_file: Path) -> tuple[Pins, list[Placeholders], int]:
-    """Look, and make the stand-ins, each noted in the journal of its root."""
+def _pin(
+    policy: Policy, home_dir: Path, empty_file: Path, standing: set[Path]
+) -> tuple[Pins, list[Placeholders], int]:
+    """Look, and make the stand-ins, each noted in the journal of its root and in `standing`, with those that
+    others made there."""
     if policy.mode is not Mode.WORKSPACE_WRITE:
         return pins.collect(policy, home_dir, empty_file), [], 0
     roots = sorted(
@@ -107,9 +127,11 @@ def _pin(policy: Policy, home_dir: Path, empty_file: Path) -> tuple[Pins, list[P
             return pins.collect(policy, home_dir, empty_file), 0
         below: list[tuple[Pins, int]] = []
 
-        def look() -> list[StandIn]:
+        def look(already: Sequence[Path]) -> list[StandIn]:
             below.append(hold(left[1:]))
-            return [each for each in below[0][0].stand_ins if _root_of(each.path, policy, roots) == left[0]]
+            wanted = [each for each in below[0][0].stand_ins if _root_of(each.path, policy, roots) == left[0]]
+            standing.update(already, (each.path for each in wanted))
+            return wanted
 
         journal = Placeholders.of(policy.state_dir, left[0])
         others = journal.acquire(look)

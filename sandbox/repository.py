@@ -1,6 +1,7 @@
 """Where a workspace's git data lies, and what of it git would execute or be redirected by."""
 
 import os
+import stat
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -51,6 +52,16 @@ def find(workspace: Path) -> Repository | None:
         return Repository(link=None, git_dir=dot_git, common_dir=dot_git) if any(dot_git.iterdir()) else None
     if dot_git.is_file():
         return _linked(workspace, dot_git)
+    return None
+
+
+def above(place: Path) -> tuple[Path, Repository] | None:
+    """The nearest work tree that `place` is in, and its repository."""
+    for folder in (place, *place.parents):
+        with suppress(SandboxError, OSError):  # one that is no repository for us, or that we may not see
+            found = find(folder)
+            if found:
+                return folder, found
     return None
 
 
@@ -198,14 +209,28 @@ def gitlinks(repository: Repository) -> set[str]:
     return {record.partition("\t")[2] for record in records if record.startswith("160000 ")}
 
 
+_tracked: dict[Path, tuple[tuple[int, int, int], dict[str, bool]]] = {}
+
+
 def is_tracked(repository: Repository, path: str) -> bool:
     """Whether the index names `path`, relative to the workspace; the index is read, git is not run."""
+    index = repository.git_dir / "index"
     try:
-        path_of_index = repository.git_dir / "index"
-        index = path_of_index.read_bytes() if path_of_index.is_file() else b""  # no pipe, no device
+        state = index.stat()
+        if not stat.S_ISREG(state.st_mode):  # no pipe, no device
+            return False
+        stamp = (state.st_ino, state.st_mtime_ns, state.st_size)
+        known = _tracked.get(index)
+        if known is None or known[0] != stamp:
+            known = _tracked[index] = (stamp, {})
+        if path not in known[1]:
+            known[1][path] = _names(index.read_bytes(), os.fsencode(path))
+        return known[1][path]
     except OSError:
         return False
-    name = os.fsencode(path)
+
+
+def _names(index: bytes, name: bytes) -> bool:
     place = index.find(name + b"\0")
     while place > 0:
         # the 16 bits before a name hold its length (gitformat-index(5)), so `x/.env` is no `.env`

@@ -19,6 +19,8 @@ from sandbox.preparation import Preparation
 from sandbox.processes import Handle
 
 if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
     from sandbox.proxy import Proxy
 
 INTERRUPT_GRACE_S = 2.0
@@ -59,6 +61,7 @@ class Running:
         enforcement: Enforcement | None = None,
         preparation: Preparation | None = None,
         proxy: "Proxy | None" = None,
+        folder: "TemporaryDirectory[str] | None" = None,
     ) -> None:
         self.pid = pid  # ours to reap: bwrap, or the guard of an unsandboxed command
         self.root_pid = root.pid  # all that runs is below it: pid 1 of the sandbox, or the guard
@@ -74,6 +77,7 @@ class Running:
         self._enforcement = enforcement
         self._preparation = preparation
         self._proxy = proxy
+        self._folder = folder  # what it may read while it runs
         self._loop = asyncio.get_running_loop()
         self._exit: asyncio.Future[Exit] = self._loop.create_future()
         self._ended: asyncio.Future[None] = self._loop.create_future()
@@ -310,6 +314,8 @@ class Running:
                 await self._proxy.close()
             if self._enforcement:
                 self.limit_hit = await self._enforcement.finish() or self.limit_hit
+            if self._folder:
+                self._folder.cleanup()
             if self._preparation:
                 self.notices += self._preparation.release()
         except (OSError, SandboxError) as error:

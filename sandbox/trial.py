@@ -93,8 +93,9 @@ def _trial(
     block_read, block_write = os.pipe()
     os.close(block_write)
     status_fd = os.open(os.devnull, os.O_WRONLY)
-    settings = [os.open(os.devnull, os.O_RDONLY) for _ in range(2)]  # bwrap closes each once it is read
-    fds = (filter_fd, status_fd, block_read, *settings)
+    # bwrap closes each once it is read
+    settings = {name: os.open(os.devnull, os.O_RDONLY) for name in ready.git.files}
+    fds = (filter_fd, status_fd, block_read, *settings.values())
     try:
         words = arguments(
             policy,
@@ -105,8 +106,7 @@ def _trial(
                 seccomp=filter_fd,
                 status=status_fd,
                 block=block_read,
-                gitconfig=settings[0],
-                gitignore=settings[1],
+                files=settings,
             ),
             new_session=True,
             env={},

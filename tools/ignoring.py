@@ -55,7 +55,7 @@ class _Rules:
 class Walk:
     """Entries in the order of their paths; links are not followed. `is_complete` is False at the bound.
 
-    `leave_out` are directories that do not exist for the walk, by their resolved paths.
+    `leave_out` are paths that do not exist for the walk, resolved.
     """
 
     def __init__(

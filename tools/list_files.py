@@ -48,6 +48,7 @@ class ListFiles:
         return await read_in_thread(lambda: self._run(invocation), invocation)
 
     def _run(self, invocation: Invocation) -> Outcome:
+        from sandbox.placeholders import present as stand_ins
         from tools.ignoring import Walk, matches_glob
 
         arguments, policy = invocation.arguments, invocation.policy
@@ -65,7 +66,7 @@ class ListFiles:
             directory,
             ignored=arguments.get("ignored", False),
             depth=depth,
-            leave_out=own_places(policy),
+            leave_out=(*own_places(policy), *stand_ins(policy.state_dir)),
         )
         wanted = (
             entry for entry in walk if not glob or (not entry.is_dir and matches_glob(entry.path, glob))

@@ -593,7 +593,7 @@ def test_stand_ins_that_come_and_go_while_the_workspace_is_read_are_passed_by(
     wanted = [StandIn(path=root / "inner/.envrc"), StandIn(path=root / "inner/.idea", directory=True)]
 
     def scan(*given: Any, **facts: Any) -> Scan:
-        places.acquire(lambda: wanted)
+        places.acquire(lambda _: wanted)
         try:
             return read(*given, **facts)
         finally:

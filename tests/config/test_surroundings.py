@@ -61,6 +61,8 @@ def test_files_for_mentions_leave_ignored_ones_out(
     assert sorted(found) == [*shown, "left/out.o"]
     assert [path for path, word in found.items() if word] == ["left/out.o"]
     assert found["left/out.o"] == "ignored"
+    stand_ins = [tmp_path / "b.py", tmp_path / "gone", Path("/elsewhere")]
+    assert sorted(workspace_files(tmp_path, stand_ins=stand_ins)) == [".gitignore", ".hidden", "a/c.py"]
 
 
 @pytest.mark.parametrize("version", ["2", "4"])

@@ -8,7 +8,7 @@ import pytest
 from sandbox.bwrap import Fds, Host, Kind, Layers, Mount, arguments
 from sandbox.policy import Limits, Mode, Policy
 
-FDS = Fds(seccomp=5, status=6, block=7, gitconfig=9, gitignore=10)
+FDS = Fds(seccomp=5, status=6, block=7, files={"gitconfig": 9, "gitignore": 10})
 GOLDEN = Path(__file__).parent / "golden"
 POLICY = Policy(
     mode=Mode.WORKSPACE_WRITE,

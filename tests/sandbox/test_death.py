@@ -306,7 +306,7 @@ async def test_what_a_kill_in_the_middle_of_a_start_leaves_is_taken_away(shell: 
 def test_a_part_of_the_arguments_is_never_taken_for_all(world: World, found: ProbeResult) -> None:
     """What happens when the agent dies while it tells bwrap what to build."""
     channels = open_channels(tty=False, stdin=False, size=(80, 24))
-    add_bwrap_channels(channels, seccomp=seccomp.filter_fd())
+    add_bwrap_channels(channels, seccomp=seccomp.filter_fd(), files=2)
     words = [found.bwrap, "--args", str(ARGUMENTS_FD), "--", "/bin/touch", str(world.ws / "ran")]
     pid = os.posix_spawn(found.bwrap, words, os.environ, file_actions=channels.file_actions())
     channels.close_child_ends()

@@ -88,7 +88,7 @@ def test_stand_ins_go_even_when_the_journal_is_lost_meanwhile(world: World, loss
     before = names(world)
     held = Placeholders.of(world.state, world.ws)
     held.acquire(
-        lambda: [StandIn(path=world.ws / ".envrc"), StandIn(path=world.ws / ".idea", directory=True)]
+        lambda _: [StandIn(path=world.ws / ".envrc"), StandIn(path=world.ws / ".idea", directory=True)]
     )
     assert {".envrc", ".idea"} <= set(names(world))
     if loss == "removed":
@@ -106,7 +106,7 @@ def test_a_stand_in_that_went_is_told_for_a_while_to_those_who_ask_since_before(
     places = Placeholders.of(world.state, world.ws)
     since = time.time_ns()
     wanted = [StandIn(path=world.ws / ".envrc"), StandIn(path=world.ws / ".idea", directory=True)]
-    places.acquire(lambda: wanted)
+    places.acquire(lambda _: wanted)
     (world.ws / ".idea").chmod(0o755)  # the user's from now on
     places.release()
     assert present(world.state, since) == {world.ws / ".envrc"}
@@ -121,7 +121,7 @@ def test_what_the_user_made_of_a_stand_in_is_kept(world: World) -> None:
     placeholders = Placeholders.of(world.state, world.ws)
     wanted = [StandIn(path=world.ws / name) for name in (".npmrc", ".envrc", ".yarnrc")]
     wanted.append(StandIn(path=world.ws / ".idea", directory=True))
-    placeholders.acquire(lambda: wanted)
+    placeholders.acquire(lambda _: wanted)
     (world.ws / ".npmrc").unlink()
     (world.ws / ".npmrc").write_text("mine")
     (world.ws / ".envrc").chmod(0o600)
@@ -138,7 +138,7 @@ def test_what_the_user_made_of_a_stand_in_is_kept(world: World) -> None:
 def test_a_stand_in_never_follows_a_link(world: World) -> None:
     (world.ws / "link").symlink_to(world.out / "made")
     with pytest.raises(SandboxError, match="cannot protect"):
-        Placeholders.of(world.state, world.ws).acquire(lambda: [StandIn(path=world.ws / "link")])
+        Placeholders.of(world.state, world.ws).acquire(lambda _: [StandIn(path=world.ws / "link")])
     assert not (world.out / "made").exists()
 
 
@@ -153,7 +153,7 @@ def test_a_stand_in_never_follows_a_link(world: World) -> None:
 )
 def test_a_damaged_journal_is_an_error(world: World, text: str) -> None:
     placeholders = Placeholders.of(world.state, world.ws)
-    placeholders.acquire(list)
+    placeholders.acquire(lambda _: [])
     (journal,) = (world.state / "sandbox" / "pins").glob("*.json")
     journal.write_text(f"{text}\n")
     with pytest.raises(SandboxError, match="damaged"):

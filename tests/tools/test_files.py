@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.placeholders import Placeholders, StandIn
 from tests.tools.room import Room
 from tools.ignoring import Walk
 from tools.image_size import image_size
@@ -285,6 +286,16 @@ async def test_a_listing_reads_links_where_they_stand(room: Room) -> None:
     (room.workspace / "l").symlink_to("/nowhere/at all")
     outcome = await room.call("list_files")
     assert outcome.text.endswith("\nl -> /nowhere/at all")
+
+
+async def test_a_listing_has_nothing_that_is_there_for_a_sandbox_only(room: Room) -> None:
+    places = Placeholders.of(room.policy.state_dir, room.workspace)
+    wanted = [StandIn(path=room.workspace / ".npmrc"), StandIn(path=room.workspace / ".idea", directory=True)]
+    places.acquire(lambda _: wanted)
+    (room.workspace / ".envrc").touch()
+    outcome = await room.call("list_files")
+    places.release()
+    assert outcome.text.splitlines()[1:] == [".envrc"]
 
 
 async def test_a_long_listing_is_bounded_and_counted(room: Room) -> None:
