@@ -40,6 +40,7 @@ from context.codec import DecodeError
 
 if TYPE_CHECKING:
     from agent_tui.models.replay import Said
+    from context.items import Item
 
 __all__ = [
     "SessionEntry",
@@ -48,6 +49,7 @@ __all__ = [
     "json_lines",
     "listed",
     "markdown",
+    "otlp",
     "remove",
     "rename",
     "replay",
@@ -125,15 +127,23 @@ async def replay(place: SessionPlace, secrets: Iterable[str]) -> AsyncGenerator[
     """What was said as `-m replay/FILE` plays it again; `secrets` and what looks like one is masked."""
     from agent_tui.models.replay import saved_lines
 
-    known, home, pictures = tuple(secrets), str(Path.home()), Pictures()
-    async with aclosing(_records(place)) as found:
-        async for record in found:
-            try:
-                entry = from_record(record, pictures)
-            except DecodeError:
-                continue  # of a newer version
+    known, home = tuple(secrets), str(Path.home())
+    async with aclosing(_entries(place)) as found:
+        async for entry in found:
             if not isinstance(entry, Event):
                 for line in saved_lines((entry,), secrets=known, home=home):
+                    yield line
+
+
+async def otlp(place: SessionPlace) -> AsyncGenerator[str, None]:
+    """The runs that have ended as spans, one request of OpenTelemetry a line; without what was said."""
+    from agent_tui.spans import Spans
+
+    spans = Spans()
+    async with aclosing(_entries(place)) as found:
+        async for entry in found:
+            if isinstance(entry, Event):
+                for line in spans.lines(entry):
                     yield line
 
 
@@ -149,16 +159,24 @@ def said_in(file: str) -> "tuple[Said, ...]":
 
 async def markdown(place: SessionPlace) -> AsyncGenerator[str, None]:
     """The conversation as Markdown, in blocks."""
-    writer, pictures = _Markdown(), Pictures()
+    writer = _Markdown()
+    async with aclosing(_entries(place)) as found:
+        async for entry in found:
+            if isinstance(entry, Event):
+                for block in writer.blocks(entry):
+                    yield block + "\n"
+
+
+async def _entries(place: SessionPlace) -> "AsyncGenerator[Item | Event, None]":
+    """What is stored, but for records of a newer version."""
+    pictures = Pictures()
     async with aclosing(_records(place)) as found:
         async for record in found:
             try:
                 entry = from_record(record, pictures)
             except DecodeError:
-                continue  # of a newer version, and no part of what people said
-            if isinstance(entry, Event):
-                for block in writer.blocks(entry):
-                    yield block + "\n"
+                continue
+            yield entry
 
 
 async def _records(place: SessionPlace, after: int = 0) -> AsyncGenerator[Any, None]:

@@ -213,9 +213,12 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.figures",
         "agent_tui.models.replay",
         "agent_tui.short_path",
+        "agent_tui.spans",
         "checkpoints",
         "context.codec",
+        "context.items",
     ),
+    "agent_tui.spans": ("agent_tui", "agent_tui.engine.events", "context.items"),
     "agent_tui.doctor": (
         "agent_tui",
         "agent_tui.config",

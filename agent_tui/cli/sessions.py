@@ -17,7 +17,7 @@ from agent_tui.short_path import long_path
 from checkpoints.index import DISK_FULL, SessionEntry
 
 ACTIONS = ("list", "show", "export", "rm")
-FORMATS = ("jsonl", "markdown", "replay")
+FORMATS = ("jsonl", "markdown", "replay", "otlp")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,6 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
         from agent_tui.config.providers import keys_in
 
         _print(stored.replay(place, keys_in(settings, os.environ)), arguments.output)
+    elif arguments.format == "otlp":
+        _print(stored.otlp(place), arguments.output)
     else:
         _print(stored.json_lines(place), arguments.output)
     return 0

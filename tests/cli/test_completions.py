@@ -79,7 +79,7 @@ def test_a_shell_offers_commands_flags_and_their_values(
     assert offered("agent-tui exec --sandbox w") == ["workspace-write"]
     assert offered("agent-tui exec -s ") == ["off", "read-only", "workspace-write"]
     assert offered("agent-tui sessions ex") == ["export"]
-    assert offered("agent-tui sessions export --format ") == ["jsonl", "markdown", "replay"]
+    assert offered("agent-tui sessions export --format ") == ["jsonl", "markdown", "otlp", "replay"]
     assert {"bash", "fish", "zsh"} <= set(offered("agent-tui completions "))
 
 

@@ -64,7 +64,8 @@ async def test_a_stored_session_that_nobody_reads_on_is_closed_in_order(
 
     monkeypatch.setattr(SessionRecords, "close", noted)
     for count, blocks in enumerate(
-        (stored.markdown(place), stored.json_lines(place), stored.replay(place, ())), start=1
+        (stored.markdown(place), stored.json_lines(place), stored.replay(place, ()), stored.otlp(place)),
+        start=1,
     ):
         await anext(blocks)
         await blocks.aclose()
