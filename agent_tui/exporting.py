@@ -5,7 +5,7 @@ from pathlib import Path
 
 from agent_tui.engine.types import Config
 from agent_tui.errors import UsageError
-from agent_tui.short_path import long_path
+from agent_tui.short_path import long_path, short_path
 
 
 def write(config: Config, session_id: str, named: str, text: str) -> Path:
@@ -28,5 +28,6 @@ def write(config: Config, session_id: str, named: str, text: str) -> Path:
             out.write(text)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         why = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise UsageError(f"`{file}` cannot be written: {why}; /export FILE names another") from error
+        place = short_path(file)
+        raise UsageError(f"`{place}` cannot be written: {why}; /export FILE names another") from error
     return file

@@ -13,7 +13,7 @@ from agent_tui.plain.going_back import GoingBack
 from agent_tui.plain.retelling import Retelling
 from agent_tui.plain.sessions import Sessions
 from agent_tui.safe_text import one_line
-from agent_tui.short_path import long_path
+from agent_tui.short_path import long_path, short_path
 from context.items import Image
 
 
@@ -154,4 +154,4 @@ class Menus:
         except UsageError as error:
             self._terms.say(one_line(str(error), strict=True))
         else:
-            self._terms.say(f"The session is in {one_line(str(file), strict=True)}.")
+            self._terms.say(f"The session is in {one_line(short_path(file), strict=True)}.")

@@ -10,6 +10,7 @@ from agent_tui.engine.types import InputKind
 from agent_tui.errors import UsageError
 from agent_tui.frozen import frozen
 from agent_tui.safe_text import one_line
+from agent_tui.short_path import short_path
 from agent_tui.tui import palette
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript import blocks, render
@@ -222,7 +223,7 @@ def _export(app: "AgentApp", argument: str) -> None:
     except UsageError as error:
         notice(app, str(error))
     else:
-        notice(app, f"the transcript is in `{file}`")
+        notice(app, f"the transcript is in `{short_path(file)}`")
 
 
 def _memory(app: "AgentApp", argument: str) -> None:

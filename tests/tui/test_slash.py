@@ -94,13 +94,16 @@ async def test_an_editor_that_takes_its_file_away_leaves_the_draft(
         assert it.app.editor.text == "half"
 
 
-async def test_the_transcript_is_put_beside_the_sessions_or_where_it_is_told(tmp_path: Path) -> None:
+async def test_the_transcript_is_put_beside_the_sessions_or_where_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
     workspace = tmp_path / "project"
     workspace.mkdir()
     async with driven(tmp_path, scenes.finished(), size=(200, 24), workspace=workspace) as it:
         await it.act("/export")
         [file] = (tmp_path / "state" / "exports").iterdir()
-        assert "the transcript is in" in it.screen
+        assert "the transcript is in `~/state/exports/" in it.screen
         assert file.name.startswith("7f3a-")
         assert "make empty input safe" in file.read_text()
         assert list(workspace.iterdir()) == []
