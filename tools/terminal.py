@@ -49,7 +49,7 @@ class Terminal:
         self.on_gone: Callable[[], None] = lambda: None
         self.on_waiting: Callable[[bool], None] = lambda _: None  # whether it waits for input, as it changes
         self.awaits_input = False
-        self.tail = ""  # the end of what was shown
+        self._shown = ""  # the end of what was shown
         self.ending = Ending.BY_ITSELF
         self.over = asyncio.Event()
         self.gone = asyncio.Event()
@@ -82,6 +82,11 @@ class Terminal:
     def exit(self) -> Exit | None:
         """How the command ended; None while it runs."""
         return self.running.exit
+
+    @property
+    def tail(self) -> str:
+        """What stands on its screen; without a terminal the end of what was shown."""
+        return self.collector.standing() if self.tty else self._shown
 
     @property
     def has_news(self) -> bool:
@@ -255,8 +260,8 @@ class Terminal:
         self._tick = None
         text = self.collector.display()
         if text:
-            lines = (self.tail + text).split("\n")
-            self.tail = "\n".join(line.rpartition("\r")[2] for line in lines)[-TAIL_CHARS:]
+            lines = (self._shown + text).split("\n")
+            self._shown = "\n".join(line.rpartition("\r")[2] for line in lines)[-TAIL_CHARS:]
             self.show(text)
 
     def _look(self) -> None:

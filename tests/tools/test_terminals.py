@@ -216,6 +216,27 @@ async def test_that_a_command_waits_for_input_is_told_as_it_changes(
     assert not room.toolbox.terminals()[0]["awaits_input"]
 
 
+DRAWS = r"""
+printf 'before\n%sone\ntwo\n'
+read -r _
+printf '\033[H%sone\nnew\n'
+sleep 600
+"""
+
+
+@pytest.mark.parametrize("begin", [r"\033[H\033[2J", r"\033[?1049h\033[H\033[2J"])
+async def test_what_stands_on_a_terminal_is_shown_and_not_what_came_by(room: Room, begin: str) -> None:
+    """`top` draws over its lines, `vim` on another screen: each shows what a person would see of it."""
+    await room.exec(DRAWS.replace("%s", begin, 1).replace("%s", ""), tty=True, yield_ms=1_000)
+    await asyncio.to_thread(until_true, lambda: shown(room) == "one\ntwo")
+    await room.toolbox.terminal_input("t1", "\n", "", None)
+    await asyncio.to_thread(until_true, lambda: shown(room) == "one\nnew")
+
+
+def shown(room: Room) -> str:
+    return str(room.toolbox.terminals()[0]["tail"]).strip("\n")
+
+
 async def test_a_command_whose_time_is_over_is_ended_once_whatever_it_asks_meanwhile(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:

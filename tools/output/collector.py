@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from agent_tui.frozen import frozen
 from tools.file_kind import HEAD_BYTES, kind_of, looks_binary
-from tools.output.canvas import MODEL, PERSON, Canvas, with_marks_in_words
+from tools.output.canvas import LINE_CAP, MODEL, PERSON, Canvas, with_marks_in_words
 from tools.output.cleaner import Cleaner
 from tools.output.decoder import Decoder
 from tools.output.screen import Screen
@@ -162,6 +162,12 @@ class Collector:
             if cleaner.screen is not None:
                 return cleaner.screen.text()
         return None
+
+    def standing(self) -> str:
+        """What a terminal of this size shows now, each line as far as it fits, or a character further."""
+        width = (self._size or (LINE_CAP, 0))[0]
+        screen = self._screen()
+        return "\n".join(line.text[: width + 1] for line in self._canvas.lines) if screen is None else screen
 
     def display(self) -> str:
         """What a person was not shown yet, the newest part of it when it is much."""
