@@ -132,6 +132,16 @@ def test_a_first_request_goes_out_before_what_it_does_not_need_is_loaded(
     assert loaded & (LATER | OF_HOSTS) == set()
 
 
+def test_the_interface_does_not_load_what_it_never_shows() -> None:
+    look = "import sys; from agent_tui.tui import toolkit; toolkit.prepare(); import agent_tui.tui.app"
+    argv = [sys.executable, "-c", f"{look}; print(*sys.modules)"]
+    done = subprocess.run(argv, capture_output=True, text=True, cwd=ROOT, check=True)
+    loaded = set(done.stdout.split())
+    assert "textual.app" in loaded
+    unused = ("button", "directory_tree", "input", "loading_indicator", "option_list", "select", "tree")
+    assert loaded & {f"textual.widgets._{name}" for name in unused} == set()
+
+
 def test_a_command_without_a_granted_host_does_not_load_the_way_to_hosts() -> None:
     look = "import sys, sandbox.launch, tools.command_result, tools.exec_command; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, cwd=ROOT, check=True)

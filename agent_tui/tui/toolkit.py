@@ -4,8 +4,10 @@ The toolkit reads its environment once, at its first import: every way into the 
 """
 
 import os
+import sys
 from collections.abc import Mapping
 
+from agent_tui.tui import no_palette
 from agent_tui.tui.chosen import Chosen
 from agent_tui.tui.palette import THEMES, on_background
 from agent_tui.tui.probe import Answers, wants_ascii
@@ -20,6 +22,7 @@ def prepare() -> None:
     # The toolkit paints at most this often, so a key waits for the next frame; what we send it is
     # slowed down before (10 Hz), so more frames cost nothing.
     os.environ.setdefault("TEXTUAL_FPS", "240")
+    sys.modules.setdefault("textual.command", no_palette)
 
 
 def look_for(settings: Mapping[str, str], answers: Answers) -> Chosen:
