@@ -36,11 +36,19 @@ class Guard:
         return tokens - self.off_at_tokens >= reopening_growth(input_budget)
 
     def after_epoch(
-        self, before: int, after: int, soft: int, input_budget: int, keys: Iterable[str]
+        self,
+        before: int,
+        after: int,
+        soft: int,
+        input_budget: int,
+        keys: Iterable[str],
+        *,
+        floor: bool = False,
     ) -> "Guard":
-        """Judge an epoch by sizes before and after it, in tokens."""
+        """Judge an epoch by sizes before and after it, in tokens. One that hid all but the newest, since
+        automatic ones are off, does not switch them on again."""
         effective = after < soft and before - after >= MIN_FREED_SHARE * input_budget
-        ineffective = 0 if effective else self.ineffective + 1
+        ineffective = self.ineffective + (not effective) if floor or not effective else 0
         return replace(
             self,
             ineffective=ineffective,

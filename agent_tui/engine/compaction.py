@@ -235,7 +235,7 @@ class Compactor:
             seconds=now - began,
             cost_usd=None if after is None or spent is None else after - spent,
         )
-        await self._store(item, plan, window, guard, ended)
+        await self._store(item, window, guard, self._judged(guard, plan, window, floor=floor), ended)
         return True
 
     def _input(
@@ -284,15 +284,18 @@ class Compactor:
     def _is_in_vain(self, plan: "EpochPlan", window: Window) -> bool:
         """After epochs without effect: another would have none either. The floor is tried once all the same,
         where what can never be hidden leaves room below the soft limit."""
-        judged = self._guard.after_epoch(plan.tokens_before, plan.tokens_after, window.soft, window.input, ())
-        return judged.ineffective > INEFFECTIVE_LIMIT + (self._floor_tokens() < window.soft)
+        count = self._judged(self._guard, plan, window, floor=True).ineffective
+        most = INEFFECTIVE_LIMIT + (self._floor_tokens() < window.soft)
+        return count > max(most, self._guard.ineffective)
+
+    def _judged(self, guard: Guard, plan: "EpochPlan", window: Window, *, floor: bool) -> Guard:
+        sizes = plan.tokens_before, plan.tokens_after, window.soft, window.input
+        return guard.after_epoch(*sizes, plan.hidden_keys, floor=floor)
 
     async def _store(
-        self, item: CompactionItem, plan: "EpochPlan", window: Window, guard: Guard, ended: CompactionEnded
+        self, item: CompactionItem, window: Window, guard: Guard, judged: Guard, ended: CompactionEnded
     ) -> None:
-        judged = guard.after_epoch(
-            plan.tokens_before, plan.tokens_after, window.soft, window.input, plan.hidden_keys
-        )
+        """The record, how it is judged, and once what follows from that."""
         project = await asyncio.to_thread(self._scope.ports.instructions)
         parts: list[Part] = [item, replace(ended, project=project, guard=judged)]
         if judged.off_at_tokens is not None and guard.off_at_tokens is None:

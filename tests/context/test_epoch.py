@@ -210,6 +210,15 @@ def test_automatic_compaction_stops_after_two_epochs_without_effect_and_reopens_
     assert guard.reopened().may_run(9_900, 10_000)
 
 
+def test_an_epoch_at_the_floor_does_not_reopen_automatic_compaction_and_one_that_grew_to_may() -> None:
+    limits = {"soft": 8_000, "input_budget": 10_000, "keys": ()}
+    guard = Guard(ineffective=2, off_at_tokens=9_000)
+    guard = guard.after_epoch(10_100, 6_000, **limits, floor=True)  # type: ignore[arg-type]  # as named
+    assert (guard.ineffective, guard.may_run(7_900, 10_000), guard.may_run(8_000, 10_000)) == (2, False, True)
+    assert guard.after_epoch(10_100, 8_100, **limits, floor=True).ineffective == 3  # type: ignore[arg-type]
+    assert guard.after_epoch(8_100, 5_000, **limits) == Guard()  # type: ignore[arg-type]
+
+
 def test_asking_again_for_more_than_half_of_what_was_hidden_widens_the_tail() -> None:
     guard = Guard().after_epoch(9_000, 4_000, 8_000, 10_000, keys=[f"k{n}" for n in range(10)])
     for n in range(5):
