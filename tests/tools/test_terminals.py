@@ -217,7 +217,7 @@ async def test_that_a_command_waits_for_input_is_told_as_it_changes(
 
 
 DRAWS = r"""
-printf 'before\n%sone\ntwo\n'
+printf 'before\n%sone\ntwo\n\033[24H\033[3H'
 read -r _
 printf '\033[H%sone\nnew\n'
 sleep 600
@@ -231,6 +231,8 @@ async def test_what_stands_on_a_terminal_is_shown_and_not_what_came_by(room: Roo
     await asyncio.to_thread(until_true, lambda: shown(room) == "one\ntwo")
     await room.toolbox.terminal_input("t1", "\n", "", None)
     await asyncio.to_thread(until_true, lambda: shown(room) == "one\nnew")
+    await room.toolbox.terminal_input("t1", "", "", (80, 10))
+    assert shown(room) == "one\nnew" and room.toolbox.terminals()[0]["tail"].count("\n") < 10
 
 
 def shown(room: Room) -> str:

@@ -200,6 +200,13 @@ class Canvas:
             self._add_line()
             self.scroll_off(len(self.lines) - self.height)
 
+    def resize(self, height: int) -> None:
+        """Another height: empty lines under the cursor go, and the first ones scroll off."""
+        self.height = height
+        while len(self.lines) > max(height, self.row + 1) and not self.lines[-1].length:
+            self.lines.pop()
+        self.scroll_off(len(self.lines) - height)
+
     def scroll_off(self, count: int) -> None:
         """Make the first `count` lines final."""
         if count > 0:

@@ -87,7 +87,7 @@ class Collector:
         """The window size of a terminal changed."""
         if self._size is not None:
             self._size = (columns, rows)
-            self._canvas.height = max(rows, len(self._canvas.lines))
+            self._canvas.resize(rows)
             for _, cleaner in self._streams.values():
                 if cleaner.screen is not None:
                     cleaner.screen.resize(columns, rows)
