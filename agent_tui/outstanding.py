@@ -52,8 +52,10 @@ class Outstanding:
         if self._own is not None:
             self._own.append(body)
         match body:
-            case SessionStarted(resumed=True):
-                self._own = []
+            case SessionStarted(resumed=True, forked_from=origin):
+                self._own = [body]
+                if origin:  # what that one changed is told where it ends
+                    self._files, self._story, self._places = {}, [], {}
             case TurnStarted() | TurnEnded():
                 self._is_running = isinstance(body, TurnStarted)
             case CheckpointTaken():
@@ -71,9 +73,9 @@ class Outstanding:
 
     def behind(self, earlier: "Outstanding") -> "Outstanding":
         """`earlier`, which an earlier process of the session left, with what this one told on top."""
-        own, earlier._own = self._own or [], None
-        for body in own:
+        for body in self._own or ():
             earlier.take(body)
+        earlier._own = None
         return earlier
 
     def _mark(self, body: CheckpointTaken) -> None:

@@ -137,12 +137,16 @@ def test_a_rollback_finds_the_names_that_were() -> None:
     assert left(*there, *back, went_back(1, 7)) == (0, "")
 
 
-def later(earlier: Sequence[Body], *bodies: Body) -> Outstanding:
+def resumed(origin: str = "") -> SessionStarted:
+    return SessionStarted(session_id="s", workspace="/w", model="m", resumed=True, forked_from=origin)
+
+
+def later(earlier: Sequence[Body], *bodies: Body, origin: str = "") -> Outstanding:
     """What is outstanding in a process that hears of the earlier part when it has told `bodies`."""
     before, now = Outstanding(), Outstanding()
     for body in earlier:
         before.take(body)
-    for body in (SessionStarted(session_id="s", workspace="/w", model="m", resumed=True), *bodies):
+    for body in (resumed(origin), *bodies):
         now.take(body)
     return now.behind(before)
 
@@ -161,3 +165,12 @@ def test_a_later_process_takes_back_only_what_it_changed_itself() -> None:
     now.take(went_back(7, 10, "c", "d"))
     assert (len(now), now.checkpoint) == (3, "s/1"), "`c` is as the earlier process left it"
     assert len(later(turn(1, 1, moved("a", "b")), *turn(2, 4, moved("b", "a")))) == 0
+
+
+def test_a_fork_leaves_changed_only_what_it_changed_itself() -> None:
+    assert len(later(TWO, origin="7f3a")) == 0
+    own = turn(3, 7, wrote("c", "d"))
+    now = later(TWO, *own, origin="7f3a")
+    assert (len(now), now.checkpoint) == (2, "s/7")
+    again = later([*TWO, resumed("7f3a"), *own], *turn(4, 10, wrote("e")))
+    assert (len(again), again.checkpoint) == (3, "s/7")
