@@ -91,5 +91,9 @@ def test_each_item_says_what_holds(changed: dict[str, Any], said: str) -> None:
     assert said in shown(160, **changed).strip().split(" · ")
 
 
+def test_no_model_is_missed_before_a_stored_session_is_open() -> None:
+    assert "MODEL" not in shown(160, model="", sandbox=None)
+
+
 def shown(width: int, **changed: Any) -> str:
     return plain(status.line(Status(**(USUAL | changed)), width, UNICODE))

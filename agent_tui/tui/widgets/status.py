@@ -109,6 +109,8 @@ def _items(status: Status, width: int, glyphs: Glyphs) -> list[Item]:
 
 
 def _model_item(status: Status, wide: bool) -> Item:
+    if not status.model and status.sandbox is None:  # a stored session's own is told as it opens
+        return Item("model", [""])
     if not status.model:
         return Item("model", ["NO MODEL"], alarm=True)
     if status.model.startswith("demo/"):
