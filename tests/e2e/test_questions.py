@@ -1,4 +1,4 @@
-"""`request_user_input` and `update_plan` in a run without a person."""
+"""`request_user_input` and `update_plan`, with a person and without one."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.project import call
+from tests.e2e.screen import start
 from tests.model_server.fixture import ModelServer
 from tests.program import Program, model_flags
 
@@ -31,6 +32,21 @@ def test_answers_given_beforehand_are_used_in_order_and_then_nobody_is_there(
     told = [m["content"] for m in model_server.requests[-1].json["messages"] if m["role"] == "tool"]
     assert told[:2] == ["SQLite", "8080"]
     assert told[2].startswith("No answer: no user is available")
+
+
+def test_what_a_person_chooses_is_the_result(program: Program, model_server: ModelServer) -> None:
+    options = [{"label": "SQLite", "description": "one file"}, {"label": "PostgreSQL"}]
+    asked = call("request_user_input", question="Which database?", options=options)
+    model_server.script([{"calls": [asked]}, {"text": "done"}])
+    with start(program, model_server) as screen:
+        screen.shows("ready")
+        screen.say("go")
+        screen.shows("Which database?", "2  PostgreSQL")
+        screen.type("2")
+        screen.shows("● done", "ready")
+        screen.leave()
+    told = [m["content"] for m in model_server.requests[-1].json["messages"] if m["role"] == "tool"]
+    assert told == ["PostgreSQL"]
 
 
 def test_a_plan_is_shown_and_its_faults_are_answered(program: Program, model_server: ModelServer) -> None:
