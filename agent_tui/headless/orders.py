@@ -2,7 +2,7 @@
 
 One object a line: `{"type": "prompt" | "steer" | "queue", "text": …, "now": true}`,
 `{"type": "answer", "id": …, "text": …}`, `{"type": "decide", "id": …, "decision": …, "digest": …,
-"feedback": …}`, `{"type": "settle", "id": …, "choice": …}`, `{"type": "interrupt", "force": true}`,
+"feedback": …, "edited": …, "grant": …}`, `{"type": "settle", "id": …, "choice": …}`, `{"type": "interrupt", "force": true}`,
 `{"type": "cancel"}`, `{"type": "pause"}`, `{"type": "continue"}`. A line that cannot be read is an error
 event and nothing else.
 """
@@ -68,6 +68,7 @@ def _decide(order: dict[str, Any]) -> Decide:
         digest=_text(order, "digest"),
         feedback=str(order.get("feedback", "")),
         edited=str(order.get("edited", "")),
+        grant=str(order.get("grant", "")),
     )
 
 

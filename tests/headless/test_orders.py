@@ -28,6 +28,10 @@ from agent_tui.headless.orders import OrderError, parse
             '{"type": "decide", "id": "a1", "decision": "deny", "digest": "d", "feedback": "why"}',
             Decide(approval_id="a1", decision=Decision.DENY, digest="d", feedback="why"),
         ),
+        (
+            '{"type": "decide", "id": "a1", "decision": "once", "digest": "d", "grant": "network"}',
+            Decide(approval_id="a1", decision=Decision.ONCE, digest="d", grant="network"),
+        ),
         ('{"type": "settle", "id": "l1", "choice": "keep"}', Settle(question_id="l1", choice="keep")),
         ('{"type": "interrupt"}', Interrupt()),
         ('{"type": "interrupt", "force": true}', Interrupt(force=True)),
