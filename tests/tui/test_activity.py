@@ -41,12 +41,20 @@ ANSWERED = events.ResponseEnded(
     step_id="s1", item_id="i1", text="", reasoning="", reasoning_s=0.0, usage=Usage(), cost_usd=None,
     reserved_calls=1,
 )  # fmt: skip
+STARTED = events.CallStarted(
+    call_id="c1", attempt=1, arguments_sha256="", cwd="/w", sandbox="", spool="", boot_id="b"
+)
 HELD = events.CallChanged(call_id="c1", state=CallState.VALIDATED, detail="for the first checkpoint")
 IMPORTING = events.StatusChanged(undo=Health(state="importing", done_files=10, total_files=40))
 
 
 def test_a_model_that_sends_nothing_is_waited_for() -> None:
     assert "waiting for openai · 0:30 since the last word" in said(*ASKED)
+
+
+def test_a_command_of_yours_is_told_and_how_to_stop_it() -> None:
+    shown = said(STARTED)
+    assert "◐ running your command" in shown and shown.endswith("Esc interrupt · Enter send ──")
 
 
 def test_a_model_that_has_answered_is_not_waited_for() -> None:
@@ -57,10 +65,7 @@ def test_a_model_that_has_answered_is_not_waited_for() -> None:
 
 def test_the_first_checkpoint_is_told_only_while_a_call_waits_for_it() -> None:
     assert "◐ thinking" in said(*ASKED, ANSWERED, IMPORTING)
-    started = events.CallStarted(
-        call_id="c1", attempt=1, arguments_sha256="", cwd="/w", sandbox="", spool="", boot_id="b"
-    )
-    assert "running 1 call" in said(*ASKED, ANSWERED, IMPORTING, HELD, started)
+    assert "running 1 call" in said(*ASKED, ANSWERED, IMPORTING, HELD, STARTED)
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,8 @@ def _what(state: State, moment: Moment, glyphs: Glyphs) -> list[str]:
     if state.activity == "compacting":
         return [f"{_spin(moment, glyphs)} compacting · {words.clock(moment.now - state.activity_at)}"]
     if not state.busy:
+        if state.running:  # by the person: its card tells the time
+            return [f"{_spin(moment, glyphs)} running your command"]
         if state.paused:
             missed = words.count(state.not_run, "call")
             return [f"paused · {missed} not run" if state.not_run else "paused"]
@@ -214,6 +216,8 @@ def _hints(state: State, moment: Moment) -> tuple[str, ...]:
         return ("Alt+Up edit", *(["Ctrl+S steer now"] if steers else []), "Esc interrupt")
     if state.busy:
         return ("Esc interrupt", "Enter steer", "Tab queue")
+    if state.running:
+        return ("Esc interrupt", "Enter send")
     if state.paused:
         return ("Enter continue",)
     return ("Enter send", "/ commands", "@ files", "? help")
