@@ -2,9 +2,9 @@
 
 One object a line: `{"type": "prompt" | "steer" | "queue", "text": …, "now": true}`,
 `{"type": "answer", "id": …, "text": …}`, `{"type": "decide", "id": …, "decision": …, "digest": …,
-"feedback": …, "edited": …, "grant": …}`, `{"type": "settle", "id": …, "choice": …}`, `{"type": "interrupt", "force": true}`,
-`{"type": "cancel"}`, `{"type": "pause"}`, `{"type": "continue"}`. A line that cannot be read is an error
-event and nothing else.
+"feedback": …, "edited": …, "grant": …}`, `{"type": "settle", "id": …, "choice": …}`,
+`{"type": "interrupt", "force": true}`, `{"type": "cancel"}`, `{"type": "pause"}`, `{"type": "continue"}`.
+A line that cannot be read is an error event and nothing else.
 """
 
 import json
