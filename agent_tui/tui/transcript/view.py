@@ -176,10 +176,8 @@ class Transcript(Widget):
         width, height = self.size
         if not width or not height or self._selecting.is_moving:  # what is being selected stands still
             return
-        rows = self._from_end(height) if self.following else self._from_top(height)
-        blank = paint.strip((), width, self._theme())
-        rows += [blank] * (height - len(rows))
-        old, self._screen = self._screen, rows
+        old, rows = self._screen, self._rows_of_screen(width, height)
+        self._screen = rows
         if len(old) != len(rows):
             self.refresh()
             return
@@ -190,6 +188,10 @@ class Transcript(Widget):
         ]
         if differing:
             self.refresh(Region(0, differing[0], width, differing[-1] - differing[0] + 1))
+
+    def _rows_of_screen(self, width: int, height: int) -> list[Strip]:
+        rows = self._from_end(height) if self.following else self._from_top(height)
+        return rows + [paint.strip((), width, self._theme())] * (height - len(rows))
 
     def _from_end(self, height: int) -> list[Strip]:
         pieces: list[list[Strip]] = []
@@ -215,6 +217,8 @@ class Transcript(Widget):
         return result[:height]
 
     def render_line(self, y: int) -> Strip:
+        if not self._screen:  # the first paint, before the size is told
+            self._screen = self._rows_of_screen(*self.size)
         if y < len(self._screen):
             return self._selecting.marked(y, self._screen[y], palette.style(self._theme(), "selected"))
         return paint.strip((), self.size.width, self._theme())
