@@ -104,12 +104,14 @@ class Player:
 
 
 def play(blocks: int, mode: str) -> int:
-    """Run the interface over a `Player`."""
+    """Run the interface over a `Player`; what the events are made with is imported after the first paint."""
+    from agent_tui.engine.types import Config, ModelChoice
     from agent_tui.tui import entry
-    from tests.tui import scenes
 
+    model = ModelChoice(provider="openai", model="gpt-5.1", api="responses", context_window=272_000)
     with tempfile.TemporaryDirectory() as directory:
-        config = scenes.config(Path(directory), interface={})
+        state = Path(directory) / "state"
+        config = Config(workspace=ROOT, state_dir=state, config_dir=state, model=model, interface={})
         player = Player(blocks, mode)
         return entry.run(player.start, config)  # type: ignore[arg-type]
 
