@@ -75,7 +75,7 @@ def test_a_compaction_is_stopped_by_a_key_and_one_whose_summary_is_empty_says_so
             until(lambda: summariser.requests)
             screen.type("\x1b")
             screen.shows(STOPPED, "ready")
-            screen.say("/compact")
+            screen.say("/compact keep API design")
             shown = screen.shows(
                 "▽ compacted without a summary · view", "(summary refused:", "kept whole your message · last "
             )
@@ -89,8 +89,9 @@ def test_a_compaction_is_stopped_by_a_key_and_one_whose_summary_is_empty_says_so
             until(lambda: summariser.requests)
             lines.type("\x03")
             lines.expect("Compaction stopped by you: the view is as before.")
-            lines.type("/compact\r")
+            lines.type("/compact keep API design\r")
             lines.expect("Compacted without a summary: ")
             lines.expect("Summary refused: empty.")
             lines.expect("Kept whole: your message, last ")
     summariser.release("never")
+    assert [b"keep API design" in request.body for request in summariser.requests] == [False, True]
