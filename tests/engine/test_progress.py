@@ -1,5 +1,6 @@
 import asyncio
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,11 @@ from agent_tui.engine.events import (
     TurnEnded,
 )
 from agent_tui.engine.progress import Progress, normalise, trace_of
-from agent_tui.engine.types import EndReason
+from agent_tui.engine.types import Budgets, EndReason
 from agent_tui.models.base import Completed
-from checkpoints.types import FileChange
+from checkpoints.types import Cause, Checkpoint, FileChange, Phase
 from context.items import ReasoningPart, StopReason, Usage
-from tests.engine.fakes import ORIGIN, calls, engine, last_results, text
+from tests.engine.fakes import ORIGIN, FakeCheckpointer, Step, calls, engine, last_results, text
 from tools.types import CallSink, Invocation, Outcome, OutcomeStatus
 
 
@@ -180,7 +181,12 @@ async def test_strikes_survive_a_crash(tmp_path: Path) -> None:
 
 async def test_a_word_of_the_person_lifts_a_block(tmp_path: Path) -> None:
     hold = asyncio.Event()
-    script = [*(calls(SAME) for _ in range(4)), [hold.wait, *calls(SAME)]]
+
+    async def held_back() -> None:
+        await hold.wait()
+
+    held: Step = [held_back, *calls(SAME)]
+    script = [*(calls(SAME) for _ in range(4)), held]
     async with engine(tmp_path, *script, text("done"), interactive=False) as run:
         run.send(Submit(text="go"))
         await run.wait(ProgressJudged, count=4)
@@ -212,6 +218,38 @@ async def test_repeating_a_command_after_a_file_changed_is_no_loop(tmp_path: Pat
         run.send(Submit(text="go"))
         ended = await run.wait(TurnEnded)
     assert isinstance(ended, TurnEnded) and ended.reason is EndReason.COMPLETED_UNVERIFIED
+
+
+async def test_a_check_that_fails_in_another_place_is_progress(tmp_path: Path) -> None:
+    async def check(invocation: Invocation, sink: CallSink) -> Outcome:
+        text = f"FAILED t.py::test_{len(run.toolbox.ran)}"
+        return Outcome(status=OutcomeStatus.FAILED, text=text, exit_code=1)
+
+    still = {"budgets": Budgets(max_idle_steps=3), "interactive": False}
+    async with engine(tmp_path, *(calls(SAME) for _ in range(6)), text("done"), **still) as run:
+        run.toolbox.behaviour["exec_command"] = check
+        run.send(Submit(text="go"))
+        ended = await run.wait(TurnEnded)
+    assert isinstance(ended, TurnEnded) and ended.reason is EndReason.COMPLETED
+
+
+class Toggled(FakeCheckpointer):
+    """Each call leaves one of two states."""
+
+    async def take(self, cause: Cause) -> Checkpoint:
+        taken = await super().take(cause)
+        edits = sum(one.cause.phase is Phase.AFTER_CALL for one in self.taken)
+        return replace(taken, tree=str(edits % 2))
+
+
+async def test_edits_that_put_back_what_was_there_are_no_progress(tmp_path: Path) -> None:
+    script = [calls(("write_file", {"path": "a", "after": str(number % 2)})) for number in range(12)]
+    toggled = Toggled()
+    toggled.changes = [(FileChange(path="a", kind="M"),)] * 12
+    async with engine(tmp_path, *script, text("stuck"), checkpointer=toggled, interactive=False) as run:
+        run.send(Submit(text="go"))
+        ended = await run.wait(TurnEnded)
+    assert isinstance(ended, TurnEnded) and ended.reason is EndReason.LOOP_DETECTED
 
 
 async def test_flapping_times_in_a_result_do_not_hide_a_loop(tmp_path: Path) -> None:

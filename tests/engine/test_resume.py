@@ -80,8 +80,11 @@ async def test_calls_that_ended_before_a_crash_keep_their_results(tmp_path: Path
 
 
 async def test_a_result_that_was_stored_is_sent_and_its_call_is_not_run_again(tmp_path: Path) -> None:
-    never: Step = [asyncio.Event().wait]
-    async with engine(tmp_path, calls(("exec_command", {"cmd": "make"})), never) as run:
+    async def never() -> None:
+        await asyncio.Event().wait()
+
+    waits: Step = [never]
+    async with engine(tmp_path, calls(("exec_command", {"cmd": "make"})), waits) as run:
         run.send(Submit(text="go"))
         await run.wait(CallEnded)
         await run.crash()
