@@ -10,12 +10,12 @@ from agent_tui.frozen import mutable
 from agent_tui.models.base import CallProgress, ReasoningDelta, TextDelta
 from context.items import CallPart
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = "[\ud800-\udfff]"
 
 
 def mend(text: str) -> str:
     """Surrogate pairs that came as two escapes become the one character, lone ones U+FFFD."""
-    if text.isascii() or not _SURROGATE.search(text):
+    if text.isascii() or not re.search(_SURROGATE, text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
