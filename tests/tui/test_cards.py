@@ -121,6 +121,14 @@ def test_of_a_result_without_live_output_the_output_alone_is_shown(
     assert drawn(*call)[1:] == rows
 
 
+def test_a_question_that_was_left_open_says_so() -> None:
+    asked = scenes.proposed("c1", "request_user_input", "Which?")
+    [left] = drawn(*asked, *scenes.ended("c1", "request_user_input", data={"answer": None}, seconds=4.0))
+    assert left.startswith("✓ asked     Which?") and left.endswith(" no answer · 4.0 s")
+    [said, *_] = drawn(*asked, *scenes.ended("c1", "request_user_input", data={"answer": "A"}, seconds=4.0))
+    assert said.endswith("  4.0 s")
+
+
 @pytest.mark.parametrize(
     ("shown", "status", "row"),
     [

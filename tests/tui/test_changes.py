@@ -26,17 +26,36 @@ def test_a_mode_stands_beside_the_lines() -> None:
     assert plain(changes.joined([both], UNICODE)) == "M run.sh +2 -1 (mode 644 → 755)"
 
 
-def rows_of(output: str, *, by_person: bool) -> list[str]:
+def rows_of(output: str, *, by_person: bool, facts: bool = False) -> list[str]:
     text, data = f"exit code 0\n{output}", {"notes": []}
     outcome = Outcome(status=OutcomeStatus.SUCCEEDED, text=text, exit_code=0, data=data)
     call = Call(
         call_id="c1", tool="exec_command", shown="ls", state="succeeded", outcome=outcome, by_person=by_person
     )
-    return [plain(row).rstrip() for row in render.render(Card(calls=[call]), Look(width=60))]
+    return [plain(row).rstrip() for row in render.render(Card(calls=[call]), Look(width=60, facts=facts))]
 
 
-def test_a_command_of_the_person_says_how_many_lines_are_not_shown() -> None:
-    assert any("3 earlier lines" in row for row in rows_of("a\nb\nc\nd\ne\n", by_person=True))
+def numbered(count: int) -> str:
+    return "".join(f"{number}\n" for number in range(1, count + 1))
+
+
+def test_what_a_command_of_the_person_says_is_shown_and_how_many_lines_are_not() -> None:
+    assert rows_of(numbered(6), by_person=True)[1:] == [f"  │ {number}" for number in range(1, 7)]
+    assert rows_of(numbered(20), by_person=True)[1:3] == ["  ↑ 5 earlier lines", "  │ 6"]
+
+
+def test_a_row_that_says_of_one_line_more_is_that_line() -> None:
+    assert rows_of(numbered(16), by_person=True)[1] == "  │ 1"
+    assert rows_of(numbered(6), by_person=False, facts=True)[1:] == [
+        f"  │ {number}" for number in range(1, 7)
+    ]
+
+
+def test_the_pager_has_all_of_a_short_output() -> None:
+    assert rows_of(numbered(4), by_person=False, facts=True)[1:] == [
+        f"  │ {number}" for number in range(1, 5)
+    ]
+    assert rows_of(numbered(7), by_person=False, facts=True)[-1].startswith("  │ … 2 lines, Enter shows them")
 
 
 def test_an_empty_line_of_output_takes_no_row() -> None:

@@ -17,6 +17,7 @@ OBJECT_ROWS = 3  # rows of a long command before `… n more lines`
 RUNNING_ROWS = 5
 FAILED_ROWS = 5
 DONE_ROWS = 2
+OWN_ROWS = 15  # of a command that the person ran to see what it says
 PAGER_ROWS = 5
 EXPANDED_ROWS = 400
 IDS_FROM = 70  # columns from which an unfolded card names its checkpoints
@@ -152,7 +153,9 @@ def right_end(call: Call, look: Look) -> str:
     if call.state == "ended":
         lasted = [] if call.detail == "lost" else [words.clock(call.duration_s)]  # until when nobody knows
         return " · ".join([call.terminal, call.detail, *lasted])
-    parts = [*_facts(call, look), words.duration(call.duration_s)]
+    open_question = call.outcome is not None and call.outcome.data.get("answer", "") is None
+    parts = ["no answer"] if open_question else []
+    parts += [*_facts(call, look), words.duration(call.duration_s)]
     if call.state == "yielded":
         live = max(look.now - call.started_at, 0) if look.now else call.duration_s
         parts = [call.terminal, "live", words.clock(live)]
@@ -177,16 +180,17 @@ def _output(call: Call, expanded: bool, look: Look) -> list[Line]:
     lines, total = _lines(call)
     if not shown or not lines:
         return []
-    if look.facts and not expanded and total == len(lines) > PAGER_ROWS:
+    if look.facts and not expanded and total == len(lines):
         return _beginning(call, lines, look)
     if expanded and not call.output.total:
         total = len(lines)  # what is left out of a result is marked where it was
-    tail = lines[-shown:]
+    tells = expanded or call.state != "succeeded" or call.by_person
+    tail = lines[-shown - 1 :] if tells and total == len(lines) == shown + 1 else lines[-shown:]
     hidden = total - len(tail)
     if not expanded:
         tail = [text for text in tail if text.strip()]
     rows: list[Line] = []
-    if hidden and (expanded or call.state != "succeeded" or call.by_person):
+    if hidden and tells:
         text = f"{look.glyphs.earlier} {words.count(hidden, 'earlier line')}"
         rows.append((Span("  "), Span(text, "muted")))
     bar = _bar(look)
@@ -204,10 +208,13 @@ def _bar(look: Look) -> Line:
 
 
 def _beginning(call: Call, lines: Sequence[str], look: Look) -> list[Line]:
-    """The first lines, as the pager has them, and what is kept of all."""
+    """The first lines, as the pager has them, and what is kept of all; one more takes no more room."""
     bar = _bar(look)
-    shown = [untrusted(text) for text in lines[:PAGER_ROWS]]
+    most = len(lines) if len(lines) == PAGER_ROWS + 1 else PAGER_ROWS
+    shown = [untrusted(text) for text in lines[:most]]
     rows: list[Line] = [(*bar, *clip(text, look.width - width_of(bar), look.glyphs.more)) for text in shown]
+    if len(lines) == len(shown):
+        return rows
     artifact = call.outcome.artifact if call.outcome is not None else None
     kept = ""
     if artifact is not None:
@@ -229,6 +236,8 @@ def _shown_rows(call: Call, expanded: bool, look: Look) -> int:
         return 0
     if failed:
         return FAILED_ROWS
+    if call.by_person:
+        return 3 if look.low else OWN_ROWS
     return 0 if call.tool in _QUIET and look.output != "always" else DONE_ROWS
 
 
