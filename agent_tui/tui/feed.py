@@ -10,6 +10,7 @@ from typing import Any
 from agent_tui.engine import events
 from agent_tui.engine.types import InputKind, TaskStatus
 from agent_tui.tui import cutting, words
+from agent_tui.tui.answering import Answering
 from agent_tui.tui.calls import Calls
 from agent_tui.tui.cutting import Cut
 from agent_tui.tui.ends import ended, going_on
@@ -34,8 +35,7 @@ class Feed:
         self._places: dict[str, blocks.Block | None] = {}  # checkpoint → block before it
         self.calls = Calls(self.add, self.touch)
         self.opening = Opening(self.add, self.touch, is_open=is_start)
-        self._reasoning: blocks.Reasoning | None = None
-        self._answer: blocks.Answer | None = None
+        self._answering = Answering(self.add, self.touch)
         self._plan: blocks.Plan | None = None
         self._newest: blocks.Block | None = None
         self._began_after: blocks.Block | None = None  # the newest when the turn began
@@ -180,7 +180,7 @@ class Feed:
         if pending is None:
             return
         right = f"steer, step {body.step}" if pending.kind is InputKind.STEER else ""
-        self._close_text()
+        self._answering.close()
         self.state.last_rollback = None
         self._said_after.setdefault(self._steps, self._newest)
         message = blocks.UserMessage(text=pending.text, right=right, images=pending.images, at=self._at)
@@ -217,72 +217,29 @@ class Feed:
         state.turn_started_at, state.ended, state.stored_calls = self._at, None, 0
 
     def _step_started(self, body: events.StepStarted) -> None:
-        self._close_text()
+        self._answering.close()
         self._before_step, self._steps = self._newest, body.number
         self._asked_at = self._at
         self.state.step, self.state.not_run = body.number, 0
         self.state.retry, self.state.activity, self.state.held_at = None, "thinking", 0.0
 
     def _reasoned(self, body: events.ReasoningStreamed) -> None:
-        if self._reasoning is None:
-            self._reasoning = blocks.Reasoning(live=True, at=self._at)
-            self.add(self._reasoning)
-        self._reasoning.text += body.text
-        self.touch(self._reasoning)
+        self._answering.reasoned(body.text, self._at)
         self.state.retry, self.state.activity = None, "thinking"
 
     def _streamed(self, body: events.TextStreamed) -> None:
-        if self._reasoning is not None and self._reasoning.live:
-            self._end_reasoning(max(self._at - self._reasoning.at, 0.0), 0)
-        if self._answer is None:
-            if not body.text.strip():
-                return
-            self._answer = blocks.Answer(live=True, at=self._at)
-            self.add(self._answer)
-        if body.offset < len(self._answer.text):  # the step is answered again after a retry
-            self._answer.text = self._answer.text[: body.offset]
-        self._answer.text += body.text
-        self.touch(self._answer)
-        self.state.retry, self.state.activity = None, "answering"
-
-    def _end_reasoning(self, seconds: float, tokens: int) -> None:
-        block = self._reasoning
-        if block is not None:
-            block.live, block.seconds, block.tokens = False, seconds or block.seconds, tokens or block.tokens
-            self.touch(block)
+        if self._answering.streamed(body.text, self._at):
+            self.state.retry, self.state.activity = None, "answering"
 
     def _response(self, body: events.ResponseEnded) -> None:
         self.state.heard_at = 0.0
-        if self._reasoning is None and (body.reasoning or body.usage.reasoning_tokens):
-            self._reasoning = blocks.Reasoning(at=self._at)
-            self.add(self._reasoning)
-        if self._reasoning is not None:
-            self._reasoning.text = body.reasoning or self._reasoning.text
-            self._end_reasoning(body.reasoning_s, body.usage.reasoning_tokens)
-        if self._answer is None and body.text.strip():
-            self._answer = blocks.Answer(at=self._at)
-            self.add(self._answer)
-        if self._answer is not None:
-            self._answer.text, self._answer.live, self._answer.interrupted = (
-                body.text,
-                False,
-                body.interrupted,
-            )
-            self.touch(self._answer)
+        self._answering.ended(body, self._at)
         if body.text.strip():
             self.state.last_answer = body.text
-        self._close_text()
-
-    def _close_text(self) -> None:
-        """Whatever still grows is final now."""
-        for block in (self._reasoning, self._answer):
-            if block is not None and block.live:
-                block.live = False
-                self.touch(block)
-        self._reasoning = self._answer = None
 
     def _retry(self, body: events.RetryScheduled) -> None:
         before = self.state.retry
+        self._answering.give_up(self._at)
         self.state.retry = Retry(
             attempt=body.attempt, attempts=body.attempts, due_at=self._at + body.delay_s, error=body.error,
             kind=body.kind, since=before.since if before else self._asked_at or self._at,
@@ -296,16 +253,14 @@ class Feed:
             self.add(self._down)
 
     def _turn_ended(self, body: events.TurnEnded) -> None:
-        self._close_text()
+        self._answering.close()
         self.add(ended(body, self._at))
         self.state.end_turn(body)
 
     # --- calls ---------------------------------------------------------------------------------
 
     def _drafted(self, body: events.CallDrafted) -> None:
-        if self._answer is not None and self._answer.live:
-            self._answer.live = False
-            self.touch(self._answer)
+        self._answering.end_text()
         self.state.drafting = body.tool
 
     def _proposed(self, body: events.CallProposed) -> None:

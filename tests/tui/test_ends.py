@@ -34,6 +34,27 @@ def ended(reason: EndReason, error: str) -> events.TurnEnded:
     )  # fmt: skip
 
 
+def test_a_second_answer_stands_below_what_told_of_the_cut_in_place_of_the_first() -> None:
+    feed = Feed(State(status=Status(model="openai/gpt-5.1")))
+    cut = events.RetryScheduled(attempt=2, attempts=6, delay_s=1.0, error="cut", kind="cut")
+    thought = events.ReasoningStreamed(step_id="s1", text="hm", offset=0)
+
+    def shown(*bodies: events.Body) -> list[str]:
+        for body in bodies:
+            feed.apply(events.Event(seq=1, at=9.0, run_id="r1", body=body))
+        added = feed.added
+        return [plain(row) for block in added for row in render(block, Look(width=100))]
+
+    assert shown(*scenes.step(1), thought, *scenes.text(1, "Half an"), cut)[1:] == [
+        "  Half an",
+        "! cut. Nothing was lost; the same request is sent again",
+    ]
+    assert shown(*scenes.text(1, "All of it."), *scenes.response(1, "All of it."))[1:] == [
+        "! cut. Nothing was lost; the same request is sent again",
+        "  All of it.",
+    ]
+
+
 def test_a_provider_is_named_with_its_status_and_how_often_it_was_asked() -> None:
     feed = Feed(State(status=Status(model="openai/gpt-5.1")))
     failed = ended(EndReason.MODEL_UNAVAILABLE, "try later")
