@@ -207,6 +207,8 @@ class Asking:
             self._show_lost(name)
         elif name in ("stay", "retry_write", "quit_now"):
             self._own = None
+            if name == "stay":  # also with the session that was to come
+                self._app.outside.next_arguments = None
             self._show(None)
             self.update()
             if name == "retry_write":
@@ -283,5 +285,6 @@ class Asking:
 
     def leave(self) -> None:
         """Ask whether live terminals may be stopped."""
-        self._put(LeaveForm(self._app.session.live_terminals))
+        goes_on = self._app.outside.next_arguments is not None
+        self._put(LeaveForm(self._app.session.live_terminals, goes_on=goes_on))
         self._app.prompt.turn_to()

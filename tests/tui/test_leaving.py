@@ -14,6 +14,7 @@ from agent_tui.tui.glyphs import ASCII, UNICODE
 from agent_tui.tui.state import State
 from tests.test_outstanding import TWO, went_back
 from tests.tui import scenes
+from tests.tui.driving import driven
 
 STARTED = events.SessionStarted(session_id="s", workspace="/w", model="m")
 
@@ -86,3 +87,18 @@ def test_a_locale_without_the_letters_of_the_answer_gets_the_rest(monkeypatch: p
     leaving.write(session, ASCII, is_kept=True)
     rows = written.getvalue().decode().splitlines()
     assert rows[0] == "??????: done" and "agent-tui: session s kept, 3 files changed" in rows
+
+
+@pytest.mark.parametrize("key", ["escape", "enter"])
+async def test_another_session_that_was_not_gone_on_to_is_not_begun_later(tmp_path: Path, key: str) -> None:
+    live = events.TerminalChanged(terminal="t2", call_id="c1", command="npm run dev", state="live")
+    async with driven(tmp_path, [live]) as it:
+        await it.act("/new")
+        await it.wait_for_arming()
+        assert "Enter stop them and go on · Esc stay" in it.screen
+        await it.press(key)
+        assert (it.app.outside.next_arguments is None) == (key == "escape")
+        if key == "escape":
+            await it.press("ctrl+d")
+            await it.wait_for_arming()
+            assert "Enter stop them and quit · Esc stay" in it.screen

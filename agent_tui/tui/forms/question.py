@@ -222,7 +222,7 @@ def _span(seconds: float) -> str:
 
 
 class LeaveForm:
-    """Quitting while terminals are live."""
+    """Quitting, or another session, while terminals are live."""
 
     title = "leave"
     aside: str | None = ""
@@ -230,9 +230,10 @@ class LeaveForm:
     columns = CHOICE
     in_rows = False
 
-    def __init__(self, terminals: Sequence[events.TerminalChanged]) -> None:
+    def __init__(self, terminals: Sequence[events.TerminalChanged], *, goes_on: bool) -> None:
         self.writing: Writing | None = None
         self._terminals = terminals
+        self._then = "go on" if goes_on else "quit"
 
     def object(self, look: Look) -> list[Line]:
         """The terminals."""
@@ -249,7 +250,7 @@ class LeaveForm:
 
     def choices(self) -> Sequence[Choice]:
         """Stop or stay."""
-        return [Choice(key="Enter", label="stop them and quit"), Choice(key="Esc", label="stay")]
+        return [Choice(key="Enter", label=f"stop them and {self._then}"), Choice(key="Esc", label="stay")]
 
     def corner(self) -> str:
         """Nothing."""
