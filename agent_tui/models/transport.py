@@ -143,6 +143,7 @@ class Transport:
         self._endpoint = endpoint
         self._sdk: Any = None  # once it is imported
         self._made: Future[Any] | None = None  # the client
+        self._http: Any = None  # what it sends through: the connections
         self._key = ""
         self._secrets = header_secrets(endpoint.headers)  # never repeated in an error
         self._keeps_connections = True
@@ -200,7 +201,7 @@ class Transport:
                 stream_cls=sdk.AsyncStream[object],
             )
         except TransportError as refused:
-            await self._forget_key(refused.error)
+            self._forget_key(refused.error)
             raise
         except KeyUnavailableError as error:
             raise TransportError(ModelError(kind=ErrorKind.AUTH, message=str(error))) from error
@@ -208,7 +209,7 @@ class Transport:
             raise TransportError(self._silent(error, idle_timeout_s)) from error
         except sdk.APIConnectionError as error:
             if isinstance(error.__cause__, TransportError):  # as one of the SDKs gives that
-                await self._forget_key(error.__cause__.error)
+                self._forget_key(error.__cause__.error)
                 raise error.__cause__ from None
             raise TransportError(self._unreachable(error)) from error
         except (sdk.APIError, httpx2.InvalidURL, ValueError, OSError) as error:
@@ -217,11 +218,11 @@ class Transport:
             failed = ModelError(kind=ErrorKind.BAD_REQUEST, message=message)
             raise TransportError(failed) from error
 
-    async def _forget_key(self, error: ModelError) -> None:
+    def _forget_key(self, error: ModelError) -> None:
         """One that was fetched and refused is fetched anew for the next request."""
         if error.kind is ErrorKind.AUTH and not isinstance(self._endpoint.api_key, str):
             find_key.cache_clear()
-            await self.aclose()
+            self._made = None  # the connections stay, for what else goes on over them
 
     async def _ready(self) -> Any:
         """The client, which is made anew where it could not be made before."""
@@ -258,17 +259,19 @@ class Transport:
         options: dict[str, Any] = {"api_key": self._key or NO_KEY, "max_retries": 0}
         if endpoint.base_url:
             options["base_url"] = endpoint.base_url
+        self._http = self._http or self._make_connections(sdk)
+        client = client_class(default_headers=self._headers(), http_client=self._http, **options)
+        _do_ahead()
+        return client
+
+    def _make_connections(self, sdk: Any) -> Any:
         hooks: dict[str, list[Callable[..., Any]]] = {"request": [self._watch], "response": [self._refuse]}
-        if endpoint.is_loopback and endpoint.base_url.startswith("http://"):
+        if self._endpoint.is_loopback and self._endpoint.base_url.startswith("http://"):
             import httpx2
 
             # No proxy stands between a machine and itself, and loading certificates costs 15 ms.
-            options["http_client"] = httpx2.AsyncClient(verify=False, trust_env=False, event_hooks=hooks)
-        else:
-            options["http_client"] = sdk.DefaultAsyncHttpxClient(event_hooks=hooks)
-        client = client_class(default_headers=self._headers(), **options)
-        _do_ahead()
-        return client
+            return httpx2.AsyncClient(verify=False, trust_env=False, event_hooks=hooks)
+        return sdk.DefaultAsyncHttpxClient(event_hooks=hooks)
 
     def _headers(self) -> dict[str, str]:
         headers = dict(self._endpoint.headers)
@@ -364,9 +367,9 @@ class Transport:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        made, self._made = self._made, None
-        if made is not None and made.done() and made.exception() is None:
-            await made.result().close()
+        self._made, http, self._http = None, self._http, None
+        if http is not None:
+            await http.aclose()
 
 
 async def _read_the_rest(chunks: AsyncIterator[bytes]) -> None:

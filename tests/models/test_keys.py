@@ -1,5 +1,6 @@
 """Keys from a command or the keyring, and that no key is ever written anywhere."""
 
+import asyncio
 import json
 import sys
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from agent_tui.models import keys
-from agent_tui.models.base import Completed, ErrorKind, Failed
+from agent_tui.models.base import Completed, ErrorKind, Failed, Model, StreamPart
 from agent_tui.models.keys import KeyUnavailableError, find_key
 from agent_tui.models.route import find_route
 from agent_tui.models.router import open_model
@@ -18,6 +19,7 @@ from tests.e2e.screen import Screen
 from tests.model_server.fixture import ModelServer
 from tests.models.views import DIALECTS, request, user
 from tests.program import Program
+from tests.waiting import WAIT_S, until
 
 KEY = "sk-swordfish-0123456789abcdef"
 HEADER = "hk-marlin-0123456789abcdef"
@@ -74,6 +76,32 @@ async def test_a_fetched_key_that_was_refused_is_fetched_anew(
     printing(tmp_path, KEY)
     assert isinstance([part async for part in model.stream(request(user("go")))][-1], Completed)
     await model.aclose()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_a_refused_key_cuts_off_nothing_that_goes_on_beside(
+    model_server: ModelServer, tmp_path: Path, dialect: str
+) -> None:
+    refused = {"status": 401, "body": {"error": {"message": "no"}}}
+    model_server.script([{"text": "one and two", "gate": "open"}, refused])
+    found = {
+        "api": dialect,
+        "base_url": model_server.base_url(dialect),
+        "api_key_command": [printing(tmp_path, KEY)],
+    }
+    model = open_model(find_route("own/m", providers={"own": found}))
+    going_on = asyncio.create_task(_parts(model))
+    await asyncio.to_thread(until, lambda: len(model_server.requests) == 1)
+    (failed,) = [part async for part in model.stream(request(user("title")))]
+    assert isinstance(failed, Failed) and failed.error.kind is ErrorKind.AUTH
+    model_server.release("open")
+    *_, last = await asyncio.wait_for(going_on, timeout=WAIT_S)
+    assert isinstance(last, Completed), last
+    await model.aclose()
+
+
+async def _parts(model: Model) -> list[StreamPart]:
+    return [part async for part in model.stream(request(user("go")))]
 
 
 def test_a_wrong_key_is_in_no_error_and_in_no_file(model_server: ModelServer, tmp_path: Path) -> None:
