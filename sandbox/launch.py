@@ -23,6 +23,7 @@ import signal
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -338,9 +339,18 @@ async def _open_proxy(root_pid: int, policy: Policy, ask: "Ask") -> "Proxy":
     from sandbox.listener import listen
     from sandbox.proxy import Proxy
 
-    proxy = Proxy(policy.hosts, ask)
-    await proxy.serve(await asyncio.to_thread(listen, root_pid))
-    return proxy
+    async def opened() -> "Proxy":
+        proxy = Proxy(policy.hosts, ask)
+        await proxy.serve(await asyncio.to_thread(listen, root_pid))
+        return proxy
+
+    opening = asyncio.create_task(opened())
+    try:
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError:  # what listens by then is known to nobody else
+        with suppress(SandboxError):
+            await (await opening).close()
+        raise
 
 
 def _bwrap_words(request: _Request, ready: Preparation, *, own_network: bool) -> list[str]:

@@ -16,9 +16,10 @@ from typing import Any
 
 import pytest
 
-from sandbox import listener, targets
+from sandbox import launch, listener, targets
 from sandbox import proxy as proxy_module
 from sandbox.errors import SandboxError
+from sandbox.policy import Mode, Policy
 from sandbox.proxy import Proxy, _has_closed, environment
 from sandbox.shared_network import SharedNetwork
 from sandbox.targets import Target
@@ -548,6 +549,33 @@ async def test_nothing_listens_once_the_command_is_gone(shell: Shell) -> None:
         ended, _ = await shell.run("true", policy={"hosts": ("pip.test:443",)})
         assert ended.code == 0
     await soon(lambda: descriptors() <= before)
+
+
+async def test_a_start_that_is_given_up_leaves_nothing_that_listens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, may_end = socket.create_server(("127.0.0.1", 0)), threading.Event()
+    begun = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def listen(_: int) -> socket.socket:
+        loop.call_soon_threadsafe(begun.set)
+        may_end.wait(WAIT_S)
+        return made
+
+    monkeypatch.setattr(listener, "listen", listen)
+    policy = Policy(mode=Mode.WORKSPACE_WRITE, workspace=tmp_path, state_dir=tmp_path)
+    opening = asyncio.create_task(launch._open_proxy(1, policy, _nobody))
+    await begun.wait()
+    opening.cancel()
+    may_end.set()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    assert made.fileno() == -1
+
+
+async def _nobody(_: object) -> str:
+    raise AssertionError("nothing is asked for")
 
 
 async def test_without_a_network_of_its_own_no_command_is_let_run(shell: Shell) -> None:
