@@ -60,24 +60,22 @@ async def _try_server(provider: str, base_url: str) -> LocalServer | None:
     page, read = _LOADED.get(provider, ("", None))
     root = base_url.rstrip("/").removesuffix("/v1")
     says = read is not None and is_loopback(base_url)
-    body, state = await asyncio.gather(
-        asyncio.to_thread(_try_page, base_url, "/models"),
-        asyncio.to_thread(_try_page, root, page if says else ""),
-    )
+    wanted = ((base_url, "/models"), (root, page))[: 1 + says]
+    body, *more = await asyncio.gather(*(asyncio.to_thread(_try_page, *each) for each in wanted))
     try:
         names = names_in(body, base_url)
     except ListingError:
         return None
     loaded = None
-    if read is not None and state:
+    if read is not None and any(more):
         with suppress(ValueError, RecursionError, LookupError, TypeError, AttributeError):  # another server
-            loaded = frozenset(names) & frozenset(read(json.loads(body), json.loads(state)))
+            loaded = frozenset(names) & frozenset(read(json.loads(body), json.loads(more[0])))
     return LocalServer(provider=provider, base_url=base_url, models=names, loaded=loaded) if names else None
 
 
 def _try_page(base_url: str, page: str) -> bytes:
     try:
-        return _page(base_url, page, {}, LOOK_S) if page else b""
+        return _page(base_url, page, {}, LOOK_S)
     except ListingError:
         return b""
 
