@@ -28,8 +28,8 @@ from agent_tui.models.base import ModelError, ModelRequest
 from context.budget import OVERFLOW_TARGET_SHARE, Window
 from context.guard import (
     BREAKER_FAILURES,
-    INEFFECTIVE_LIMIT,
     MAX_EPOCHS_A_REQUEST,
+    MIN_FREED_SHARE,
     Guard,
     reopening_growth,
 )
@@ -235,7 +235,9 @@ class Compactor:
             seconds=now - began,
             cost_usd=None if after is None or spent is None else after - spent,
         )
-        await self._store(item, window, guard, self._judged(guard, plan, window, floor=floor), ended)
+        sizes = plan.tokens_before, plan.tokens_after, window.soft, window.input
+        judged = guard.after_epoch(*sizes, plan.hidden_keys, floor=floor)
+        await self._store(item, window, guard, judged, ended)
         return True
 
     def _input(
@@ -282,15 +284,10 @@ class Compactor:
         return plan_epoch(log, view, meter, replace(given, floor=True))
 
     def _is_in_vain(self, plan: "EpochPlan", window: Window) -> bool:
-        """After epochs without effect: another would have none either. The floor is tried once all the same,
-        where what can never be hidden leaves room below the soft limit."""
-        count = self._judged(self._guard, plan, window, floor=True).ineffective
-        most = INEFFECTIVE_LIMIT + (self._floor_tokens() < window.soft)
-        return count > max(most, self._guard.ineffective)
-
-    def _judged(self, guard: Guard, plan: "EpochPlan", window: Window, *, floor: bool) -> Guard:
-        sizes = plan.tokens_before, plan.tokens_after, window.soft, window.input
-        return guard.after_epoch(*sizes, plan.hidden_keys, floor=floor)
+        """After epochs without effect: another would free next to nothing, or what can never be hidden is
+        above the soft limit by itself."""
+        freed = plan.tokens_before - plan.tokens_after
+        return freed < MIN_FREED_SHARE * window.input or self._floor_tokens() >= window.soft
 
     async def _store(
         self, item: CompactionItem, window: Window, guard: Guard, judged: Guard, ended: CompactionEnded

@@ -24,7 +24,17 @@ from context.budget import Window
 from context.estimate import Meter, text_tokens
 from context.items import Usage
 from context.view import SummaryUnit
-from tests.engine.fakes import FakeModel, Step, calls, engine, failed, last_results, responses, text
+from tests.engine.fakes import (
+    Engine,
+    FakeModel,
+    Step,
+    calls,
+    engine,
+    failed,
+    last_results,
+    responses,
+    text,
+)
 from tools.types import CallSink, Invocation, Outcome, OutcomeStatus
 
 SMALL = ModelInfo(provider="fake", model="fake", context_window=16_000, max_output=2_000)
@@ -115,11 +125,10 @@ async def test_a_floor_that_cannot_shrink_ends_the_run_without_a_loop(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("words", "epochs"),
-    [(9_500, 3), pytest.param(11_200, 2, id="what cannot be hidden is above the soft limit by itself")],
+    "words", [10_500, 11_200], ids=["frees too little", "above the soft limit by itself"]
 )
-async def test_compactions_without_effect_end_the_run_and_a_message_that_leaves_room_goes_on(
-    tmp_path: Path, words: int, epochs: int
+async def test_compactions_in_vain_end_the_run_and_a_message_that_leaves_room_goes_on(
+    tmp_path: Path, words: int
 ) -> None:
     async with engine(tmp_path, *steps(30), text("here"), info=SMALL) as run:
         run.toolbox.behaviour["exec_command"] = long_output
@@ -127,14 +136,28 @@ async def test_compactions_without_effect_end_the_run_and_a_message_that_leaves_
         ended = await run.wait(TurnEnded)
         assert isinstance(ended, TurnEnded) and ended.reason is EndReason.CONTEXT_EXHAUSTED
         assert "most of it is your messages" in ended.error
-        assert len(run.bodies(CompactionEnded)) == epochs
-        told = [notice.text for notice in run.bodies(NoticeRaised) if "frees too little" in notice.text]
-        assert len(told) == 1
+        assert (len(run.bodies(CompactionEnded)), told_off(run)) == (2, 1)
         run.model.steps = [text("here")]
         run.send(Submit(text="only look"))
         ended = await run.wait(TurnEnded, count=2)
     assert isinstance(ended, TurnEnded) and (ended.reason, ended.text) == (EndReason.COMPLETED, "here")
-    assert len(run.bodies(CompactionEnded)) == epochs + 1
+    assert len(run.bodies(CompactionEnded)) == 3
+
+
+async def test_with_little_room_each_compaction_frees_some_and_that_they_are_off_is_said_once(
+    tmp_path: Path,
+) -> None:
+    async with engine(tmp_path, *steps(30), text("here"), info=SMALL) as run:
+        run.toolbox.behaviour["exec_command"] = long_output
+        run.send(Submit(text="word " * 8_000))
+        ended = await run.wait(TurnEnded)
+    assert isinstance(ended, TurnEnded) and (ended.reason, told_off(run)) == (EndReason.COMPLETED, 1)
+    assert len(run.bodies(CompactionEnded)) <= 15, "one for each two steps"
+
+
+def told_off(run: Engine) -> int:
+    """How often it was said that compaction is off."""
+    return sum("frees too little" in notice.text for notice in run.bodies(NoticeRaised))
 
 
 async def test_project_instructions_are_read_anew_at_an_epoch(tmp_path: Path) -> None:
