@@ -155,7 +155,7 @@ class ExecCommand:
 
     async def refusal(self, arguments: Arguments, policy: Policy) -> str:
         """Why it would not be run now, or ''."""
-        fault = _directory_fault(self._cwd(arguments, policy), policy)
+        fault = _directory_fault(self._cwd(arguments, policy), policy) or _grant_fault(arguments, policy)
         return f"Not run: {fault}" if fault else ""
 
     def assess(self, arguments: Arguments, policy: Policy) -> Assessment:
@@ -315,6 +315,16 @@ def _directory_fault(cwd: Path, policy: Policy) -> str:
         if need is not None:
             return f"the working directory cannot be used: {need.reason}"
     return "" if cwd.is_dir() else f"`{cwd}` is no directory"
+
+
+def _grant_fault(arguments: Arguments, policy: Policy) -> str:
+    """Why nobody could grant the path that is asked for, or ''."""
+    if arguments.get("needs") != Grant.WRITE_PATH:
+        return ""
+    place = place_of(arguments["needs_path"], policy)
+    if place == policy.workspace or not policy.workspace.is_relative_to(place):
+        return ""
+    return f"`{place}` cannot be granted, since it holds the workspace; name less of it in `needs_path`"
 
 
 async def end_interrupted(terminal: "Terminal") -> None:

@@ -281,6 +281,18 @@ async def test_a_directory_to_run_in_is_looked_at_before_anybody_is_asked(room: 
         assert (await room.exec("true", workdir=hidden)).text == told
 
 
+async def test_nobody_is_asked_for_a_grant_that_cannot_be_given(room: Room) -> None:
+    async def refusal(path: Path, needs: str = "write_path") -> str:
+        arguments = {"cmd": "true", "needs": needs, "needs_path": str(path)}
+        return await room.toolbox.refusal("exec_command", arguments, room.policy)
+
+    for above in (room.workspace.parent, Path("/")):
+        assert "holds the workspace; name less of it" in await refusal(above)
+    for other in (room.workspace, room.workspace / "sub", room.workspace.parent / "beside"):
+        assert await refusal(other) == ""
+    assert await refusal(room.workspace.parent, "read_path") == ""
+
+
 def test_what_the_model_needs_beyond_the_sandbox_reaches_the_gate(room: Room) -> None:
     arguments = room.check(
         "exec_command", cmd="curl https://example.org", needs="network", reason="to fetch it"
