@@ -3,7 +3,7 @@
 import re
 
 SHOWN = 50
-_MENTION = re.compile(r"(?:^|[\s(])@(\S*)$")
+_MENTION = re.compile(r"(?:^|[\s(])@(\S*)\Z")
 
 
 def mentioned(before_caret: str) -> int | None:

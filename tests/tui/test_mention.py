@@ -19,6 +19,7 @@ from tests.tui.fake_engine import Play
         ("a\n@x", 2),
         ("me@example.org", None),
         ("@x done", None),
+        ("@\n", None),
         ("", None),
     ],
 )
