@@ -73,6 +73,9 @@ def redo_parts(session: Session, last: RolledBack, files: RollbackResult | None)
     """What a redo of that rollback stores; files are back already."""
     parts: list[Part] = []
     item_id = ""
+    if files is not None and last.mode == "files":  # the conversation still tells of the rollback
+        text = f"The user took the rollback to checkpoint {last.checkpoint_id} back"
+        parts.append(_notice(session, text, files))
     if last.item_id:
         item_id = session.item_id("b")
         parts.append(RollbackItem(id=item_id, hidden=(), undone=last.item_id))
@@ -115,7 +118,7 @@ def rollback_parts(
     parts: list[Part] = []
     item_id, messages = "", tuple[str, ...]()
     if asked.mode == "files":
-        parts.append(_notice(session, target, files))
+        parts.append(_notice(session, f"The user took files back to checkpoint {target.id}", files))
     else:
         hidden, messages = hidden_from(session, target)
         item_id = session.item_id("b")
@@ -230,10 +233,10 @@ def _step_of_call(call_id: str) -> int:
     return int(head) if head.isdigit() else 0
 
 
-def _notice(session: Session, target: Checkpoint, files: RollbackResult | None) -> NoticeItem:
+def _notice(session: Session, what: str, files: RollbackResult | None) -> NoticeItem:
     paths = ", ".join(f"{change.kind} {change.path}" for change in files.changed[:40]) if files else ""
     return NoticeItem(
         id=session.item_id("n"),
-        text=f"The user took files back to checkpoint {target.id}; changed now: {paths or 'nothing'}. "
+        text=f"{what}; changed now: {paths or 'nothing'}. "
         "The conversation was kept: look at a file before you rely on it",
     )

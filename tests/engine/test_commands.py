@@ -160,12 +160,17 @@ async def test_to_take_back_a_rollback_hides_only_what_it_had_brought_back(tmp_p
 
 
 async def test_a_rollback_of_files_only_keeps_the_conversation_and_tells_the_model(tmp_path: Path) -> None:
-    async with engine(tmp_path, text("one"), text("two")) as run:
+    async with engine(tmp_path, text("one"), text("two"), text("three")) as run:
         await finish(run, "first")
         run.send(Rollback(checkpoint_id=run.checkpointer.taken[0].id, mode="files"))
         await run.wait(RolledBack)
         await finish(run, "second", 2)
+        run.send(Redo())
+        await run.wait(RolledBack, count=2)
+        await finish(run, "third", 3)
     assert "took files back" in run.model.requests[1].view.units[1].notices[0].text  # type: ignore[union-attr] # a final unit
+    told = run.model.requests[2].view.units[3].notices[0].text  # type: ignore[union-attr] # a final unit
+    assert told.startswith("The user took the rollback to checkpoint 0123abcd/1 back; changed now: ")
 
 
 async def test_a_turn_that_went_on_after_a_pause_can_be_taken_back_to_either_start(tmp_path: Path) -> None:
