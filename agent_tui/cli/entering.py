@@ -16,6 +16,7 @@ from agent_tui.safe_text import one_line, visible
 LEAVE = "q"
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")  # no vendor's key looks like this
 _WEB = ("http://", "https://")
+_BARE_ADDRESS = re.compile(r"[\w.-]+:\d+(/.*)?")
 
 
 @frozen
@@ -63,6 +64,8 @@ def entered_address(settings: Settings) -> Choice | None:
         try:
             if given.startswith(_WEB):
                 models[:] = list_models(given, api_key=os.environ.get(KEY_VARIABLE, ""))
+            elif _BARE_ADDRESS.fullmatch(given):
+                return f"an address begins with http:// or https://, such as http://{given}"
             else:
                 choose(given, settings, os.environ)
         except (ListingError, UsageError) as error:

@@ -32,8 +32,12 @@ from context.instructions import NAMES, candidates
 MODELS_OF_EACH = 3
 EXAMPLES = f"""\
 model = "{EXAMPLE_MODEL}"        # the key in OPENAI_API_KEY
+
 model = "{EXAMPLE_LOCAL_MODEL}"    # a server on this machine, no key
-model = "compatible/NAME"           # any other server, with [providers.compatible] base_url = "http://…/v1"
+
+model = "compatible/NAME"           # any other server
+[providers.compatible]
+base_url = "http://127.0.0.1:8000/v1"
 """
 
 
@@ -103,7 +107,8 @@ def ask_for_model(asker: Asker, settings: Settings, health: Sequence[tuple[str, 
                 if choice is not None:
                     return choice
             case "file":
-                print(f"{one_line(str(file), strict=True)}\n\n{EXAMPLES}")
+                made = "" if file.exists() else "\n`agent-tui config init` makes it"
+                print(f"{one_line(str(file), strict=True)}{made}\n\nOne of these in it:\n\n{EXAMPLES}")
                 return None
             case chosen:
                 name = chosen.removesuffix("+")

@@ -3,10 +3,12 @@
 import os
 import signal
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from agent_tui.cli.questions import EXAMPLES
 from tests.cli.terminal import Terminal
 from tests.model_server.fixture import ModelServer
 from tests.program import ROOT, Program, local_servers
@@ -113,6 +115,14 @@ def test_the_place_of_the_settings_file_cannot_write_to_the_screen(tmp_path: Pat
     assert not {"\x1b", "\u200b"} & set(terminal.seen)
 
 
+def test_each_example_of_a_settings_file_is_one_that_is_read(tmp_path: Path) -> None:
+    program = fresh(tmp_path, TERM="dumb")
+    assert all(len(line) <= 79 for line in EXAMPLES.splitlines())
+    for example in EXAMPLES.split("\n\n"):
+        program.config(example)
+        assert tomllib.loads(example)["model"] in program.run("config").out
+
+
 def test_keys_and_servers_that_were_found_are_offered(tmp_path: Path) -> None:
     program = fresh(tmp_path, TERM="dumb")
     with Terminal(program, OPENAI_API_KEY="sk-secret") as terminal:
@@ -193,6 +203,10 @@ def test_a_slip_in_an_address_is_told_and_asked_again(tmp_path: Path, model_serv
             ("nobody/x", "unknown provider `nobody`"),
             ("openai/gpt-6.2-sol", "no key; set `OPENAI_API_KEY`"),
             ("http://127.0.0.1:9/v1", "does not answer"),
+            (
+                "localhost:8000/v1",
+                "an address begins with http:// or https://, such as http://localhost:8000/v1",
+            ),
             ("http://[", "is no address"),
         ):
             terminal.expect("PROVIDER/MODEL> ")
