@@ -129,7 +129,9 @@ class Rollback:
 
 @frozen
 class Redo:
-    """Undo the last rollback: `RolledBack`."""
+    """Undo the last rollback: `RolledBack` or `Refused`."""
+
+    force: bool = False  # files too although a terminal can still write
 
 
 @frozen

@@ -217,5 +217,5 @@ class EngineRuntime:
             case Redo():
                 from agent_tui.engine.undo import redo
 
-                return await redo(work.scope(), command.id)
+                return await redo(work.scope(), command.body, command.id)
         return ""

@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import assert_never
 
 from agent_tui.engine import inbox
-from agent_tui.engine.commands import Rollback
+from agent_tui.engine.commands import Redo, Rollback
 from agent_tui.engine.events import GrantRemoved, RolledBack
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.session import Part, Session
@@ -23,9 +23,8 @@ from context.units import visibility_of
 async def roll_back(scope: Scope, asked: Rollback, cause: str) -> str:
     """Do it and store `RolledBack`; returns a refusal or ''."""
     session, checkpointer = scope.session, scope.ports.checkpointer
-    is_live = any(terminal.get("state") == "live" for terminal in scope.ports.toolbox.terminals())
-    if is_live and asked.mode != "conversation" and not asked.force:
-        return "a terminal is live and may write; stop it first (`/stop`)"
+    if asked.mode != "conversation" and not asked.force and (refusal := _may_be_written(scope)):
+        return refusal
     files: RollbackResult | None = None
     try:
         target = await checkpoint_of(scope, asked.checkpoint_id)
@@ -53,12 +52,20 @@ async def roll_back(scope: Scope, asked: Rollback, cause: str) -> str:
     return ""
 
 
-async def redo(scope: Scope, cause: str) -> str:
+def _may_be_written(scope: Scope) -> str:
+    """Why no file goes back now, or ''."""
+    is_live = any(terminal.get("state") == "live" for terminal in scope.ports.toolbox.terminals())
+    return "a terminal is live and may write; stop it first (`/stop`)" if is_live else ""
+
+
+async def redo(scope: Scope, asked: Redo, cause: str) -> str:
     """Take the last rollback back, files and conversation; returns a refusal or ''."""
     session = scope.session
     last = session.fold.rollbacks[-1] if session.fold.rollbacks else None
     if last is None or last.redo_of:
         return "there is no rollback to undo"
+    if last.files is not None and not asked.force and (refusal := _may_be_written(scope)):
+        return refusal
     files: RollbackResult | None = None
     try:
         if last.files is not None:

@@ -138,8 +138,9 @@ class GoingBack:
             if data is None:
                 return
             self._terms.say("Redo:", *facts.plan(data))
-        at = await chosen(self._terms, ["Redo it"], "redo")
-        if at is None or (last.files is not None and await self._past_terminals() is None):
+        is_wanted = await chosen(self._terms, ["Redo it"], "redo") is not None
+        force = await self._past_terminals() if is_wanted and last.files is not None else False
+        if not is_wanted or force is None:
             self._terms.say(_UNCHANGED)
         else:
-            self._terms.send(Redo())
+            self._terms.send(Redo(force=force))

@@ -204,6 +204,12 @@ async def test_a_rollback_to_nowhere_or_with_a_live_terminal_is_refused(tmp_path
             run.send(Rollback(checkpoint_id=run.checkpointer.taken[0].id, **ways))  # type: ignore[arg-type]  # two of its fields
         await run.wait(RolledBack, count=2)
         assert run.checkpointer.rolled_back == ["0123abcd/1"]
+        run.send(Redo())
+        refused = await run.wait(Refused, count=3)
+        assert isinstance(refused, Refused) and "terminal" in refused.reason
+        run.send(Redo(force=True))
+        again = await run.wait(RolledBack, count=3)
+        assert isinstance(again, RolledBack) and again.redo_of == "0123abcd/1"
 
 
 async def test_a_command_of_the_person_runs_and_can_be_told_to_the_model(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ from agent_tui.plain import app as plain_app
 from agent_tui.plain import questions
 from agent_tui.plain.app import PlainApp
 from agent_tui.plain.lines import Interrupted
-from checkpoints.types import Cause, Checkpoint, FileChange, Health, Kept, Phase
+from checkpoints.types import Cause, Checkpoint, FileChange, Health, Kept, Phase, RollbackResult
 from context.codec import encode
 from context.items import Image, Usage
 from sandbox.policy import Mode
@@ -580,6 +580,22 @@ async def test_what_an_earlier_process_left_is_known_in_this_one(
     assert "Terminals: 0 live.\n" in out
     assert Redo() in engine.sent
     assert "session 7f3a0000 kept, 1 file changed\n" in out
+
+
+async def test_a_redo_goes_on_past_a_live_terminal_only_when_told(tmp_path: Path) -> None:
+    files = RollbackResult(target="7f3a/1", undo="7f3a/2", changed=(), kept=())
+    plan = {"conflicts": [], "operations": []}
+    engine = FakeEngine(answering({Subject.ROLLBACK_PLAN: plan}))
+    for body in (
+        SessionStarted(session_id="7f3a0000", workspace="/w", model="d/d"),
+        RolledBack(checkpoint_id="7f3a/1", mode="files", files=files),
+        TerminalChanged(terminal="t1", call_id="c2", state="live", command="sh"),
+        READY,
+    ):
+        engine.queue.put_nowait(body)
+    lines = FakeLines(["/redo", "1", "2", "/quit", "yes"])
+    await asyncio.wait_for(PlainApp(engine, config(tmp_path), lines).run(None), timeout=WAIT_S)
+    assert [body for body in engine.sent if isinstance(body, Redo)] == [Redo(force=True)]
 
 
 @pytest.mark.parametrize("is_lost", [True, False])

@@ -120,4 +120,5 @@ async def test_files_go_back_past_a_live_terminal_only_when_that_is_said(tmp_pat
         going_back = commands.Redo if redo else commands.Rollback
         assert not it.engine.sent_of(going_back)
         await it.press("k")
-        assert len(it.engine.sent_of(going_back)) == 1
+        (sent,) = it.engine.sent_of(going_back)
+        assert isinstance(sent, commands.Redo | commands.Rollback) and sent.force

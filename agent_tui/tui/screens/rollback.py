@@ -249,7 +249,7 @@ class PreviewView(View):
             self.agent.views.close_all()
             self._settle(self._choices)
             return
-        body = commands.Redo() if self._redo_at else commands.Rollback(
+        body = commands.Redo(force=force) if self._redo_at else commands.Rollback(
             checkpoint_id=self._target, mode=self._mode, paths=self._paths, choices=dict(self._choices),
             force=force,
         )  # fmt: skip
