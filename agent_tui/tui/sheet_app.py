@@ -152,7 +152,9 @@ class SheetApp(App[str], inherit_bindings=False):
         return " · ".join(key for key in named if self._keeps or key[:2] != f"{self._sheet.extra} ")
 
     def on_key(self, event: events.Key) -> None:
-        if event.key in ("ctrl+c", "escape"):
+        if event.key == "ctrl+c":  # where the terminal is not ours it sends that signal
+            self._end(signal.SIGINT)
+        elif event.key == "escape":
             self.exit("")
         elif self._is_small:
             return

@@ -275,6 +275,16 @@ def test_a_sheet_that_is_ended_from_outside_says_so_and_leaves_the_terminal_as_i
         assert terminal.seen.rindex("\x1b[?1049l") > terminal.seen.rindex("\x1b[?1049h")
 
 
+@pytest.mark.parametrize(("key", "code"), [("\x03", 130), ("\x1b", 0)], ids=["ctrl+c", "esc"])
+def test_a_start_that_is_interrupted_says_so_and_one_that_is_left_is_done(
+    tmp_path: Path, key: str, code: int
+) -> None:
+    with Terminal(fresh(tmp_path)) as terminal:
+        terminal.expect(SHEET_KEYS)
+        terminal.type(key)
+        assert terminal.end() == code
+
+
 def test_a_sheet_that_is_killed_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
     with Terminal(fresh(tmp_path)) as terminal:
         before = terminal.line_settings
