@@ -58,7 +58,10 @@ async def _diff(scope: Scope, args: Mapping[str, str]) -> str:
         raise InspectionError(
             f"no checkpoint was taken in this {part} yet, so there is nothing to compare with"
         )
-    return await checkpointer.diff(inside[0].id)
+    if args.get("session") or scope.session.fold.is_running:
+        return await checkpointer.diff(inside[0].id)
+    ends = [one for one in inside if one.cause.phase is Phase.TURN_END]
+    return await checkpointer.diff(inside[0].id, (ends or inside)[-1].id)
 
 
 def _of_call(taken: Sequence[Checkpoint], call_id: str) -> tuple[str, str | None]:

@@ -94,7 +94,9 @@ async def test_facts_of_a_session_are_told_as_plain_data(tmp_path: Path) -> None
         checkpoints = await ask(run, Subject.CHECKPOINTS)
         assert isinstance(checkpoints, list) and len(checkpoints) == 4
         assert await ask(run, Subject.DIFF, call="c1.1") == "diff 0123abcd/2 0123abcd/3"
-        assert await ask(run, Subject.DIFF, turn="1") == "diff 0123abcd/1 now"
+        # what the person changes after the turn is none of it
+        assert await ask(run, Subject.DIFF, turn="1") == "diff 0123abcd/1 0123abcd/4"
+        assert await ask(run, Subject.DIFF, session="1") == "diff 0123abcd/1 now"
         transcript = await ask(run, Subject.TRANSCRIPT, after="0")
         assert transcript == [event for event in run.seen if event.is_durable]
         context = await ask(run, Subject.CONTEXT)
