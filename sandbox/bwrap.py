@@ -154,7 +154,8 @@ def _kernel(host: Host) -> list[str]:
 
 
 def _settings(fds: Fds) -> list[str]:
-    """Files on the root, which is closed at the end; a mount costs more than both."""
+    """Files on the root, which is closed at the end; a mount costs more than both. They come before all that
+    lies in a workspace: bwrap waits for them while what it mounts on is made there."""
     words = []
     for name, fd in fds.files.items():
         words += ["--perms", "0444", "--file", str(fd), f"{INSIDE}/{name}"]

@@ -88,8 +88,8 @@ def open_channels(
 
 
 def add_bwrap_channels(channels: Channels, *, seccomp: int, files: int) -> None:
-    """More that bwrap itself needs; `instruct` gives it the content of the last ones, so many `files` and its
-    arguments."""
+    """More that bwrap itself needs; `instruct` and `let_mount` give it the content of the last ones, its
+    arguments and so many `files`."""
     channels.give(SECCOMP_FD, seccomp)
     channels.report, reported = os.pipe()
     # a writer that is a reader too: bwrap would end on a broken pipe should we die while it starts,
@@ -98,28 +98,40 @@ def add_bwrap_channels(channels: Channels, *, seccomp: int, files: int) -> None:
     os.close(reported)
     os.set_blocking(channels.report, False)
     channels.release = _pipe_to_child(channels, BLOCK_FD)
-    channels.files = [_file(channels, FILES_FD + number) for number in range(files)]
-    _add_arguments(channels)
+    channels.arguments = _whole(channels, ARGUMENTS_FD)
+    first, *more = range(FILES_FD, FILES_FD + files)
+    channels.files = [_whole(channels, first), *(_file(channels, number) for number in more)]
 
 
-def instruct(channels: Channels, words: Sequence[str], files: Iterable[bytes]) -> None:
-    """Give a started bwrap its files and then its arguments, which stay out of the process list so and
-    have no length limit."""
-    for fd, content in zip(channels.files, files, strict=True):
+def instruct(channels: Channels, words: Sequence[str]) -> None:
+    """Give a started bwrap its arguments, which stay out of the process list so and have no length limit. It
+    builds what no workspace has a part in, and then waits for `let_mount`."""
+    fd, channels.arguments = channels.arguments, -1
+    _send_whole(fd, os.fsencode("".join(f"{word}\0" for word in words)))
+
+
+def let_mount(channels: Channels, files: Iterable[bytes]) -> None:
+    """Give an instructed bwrap its files, with which it goes on to the workspace: all that it mounts on there
+    exists by now."""
+    first, *more = files
+    for fd, content in zip(channels.files[1:], more, strict=True):
         os.pwrite(fd, content, 0)
-    ours, channels.arguments = socket.socket(fileno=channels.arguments), -1
-    with ours, suppress(ConnectionError):  # it gave up: what it said is read later
-        ours.sendall(os.fsencode("".join(f"{word}\0" for word in words)))
-        ours.recv(1)
+    _send_whole(channels.files.pop(0), first)
 
 
-def _add_arguments(channels: Channels) -> None:
-    """bwrap reads to the end. A byte lies on our side until all is written: should we die before, the
-    read of bwrap fails (ECONNRESET, unix(7)), and it never takes a part for the whole."""
+def _whole(channels: Channels, number: int) -> int:
+    """Something that the child reads to its end, and waits for. A byte lies on our side until all is written:
+    should we die before, the read fails (ECONNRESET, unix(7)), and a part is never taken for the whole."""
     ours, theirs = socket.socketpair()
     theirs.send(b"-")
-    channels.arguments = ours.detach()
-    channels.give(ARGUMENTS_FD, theirs.detach())
+    channels.give(number, theirs.detach())
+    return ours.detach()
+
+
+def _send_whole(fd: int, content: bytes) -> None:
+    with socket.socket(fileno=fd) as ours, suppress(ConnectionError):  # it gave up; its words are read later
+        ours.sendall(content)
+        ours.recv(1)
 
 
 def _file(channels: Channels, number: int) -> int:

@@ -80,6 +80,11 @@ def setting(file: str) -> str:
     return f'[core]\n\texcludesFile = "{quoted}"\n'
 
 
+def condition(one: Ignores) -> str:
+    """The key of a setting that names a file of settings to be read in that repository alone."""
+    return f"includeIf.gitdir:{_literal(str(one.git_dir))}.path"
+
+
 def variables(ignores: Iterable[Ignores], files: Iterable[str], before: Mapping[str, str]) -> dict[str, str]:
     """What has git read `files`, each a file of settings for one of `ignores`, after what `before` says."""
     count = before.get("GIT_CONFIG_COUNT") or "0"
@@ -87,7 +92,7 @@ def variables(ignores: Iterable[Ignores], files: Iterable[str], before: Mapping[
         return {}
     found: dict[str, str] = {}
     for number, (one, file) in enumerate(zip(ignores, files, strict=True), int(count)):
-        found[f"GIT_CONFIG_KEY_{number}"] = f"includeIf.gitdir:{_literal(str(one.git_dir))}.path"
+        found[f"GIT_CONFIG_KEY_{number}"] = condition(one)
         found[f"GIT_CONFIG_VALUE_{number}"] = file
         found["GIT_CONFIG_COUNT"] = str(number + 1)
     return found

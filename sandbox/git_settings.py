@@ -1,11 +1,10 @@
 """The copy of the user's git settings that commands see: identity and taste, no secrets, no programs."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from agent_tui.frozen import frozen
 from sandbox import git_ignores
 from sandbox.git_ignores import Ignores
 from sandbox.repository import settings
@@ -18,27 +17,26 @@ diff.colormoved diff.mnemonicprefix color.* column.* log.* status.* branch.autos
 tag.sort rerere.enabled fetch.prune advice.* commit.verbose commit.status safe.directory
 """.split()
 INSIDE = "/.agent-tui"  # where commands find the copy
+_REPOSITORIES = "gitconfig-of"  # which of the rest is read in which
+# The same for every command: bwrap is told of them before the files are known.
+VARIABLES = {
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "include.path",
+    "GIT_CONFIG_VALUE_0": f"{INSIDE}/{_REPOSITORIES}",
+}
 _MOST_REPOSITORIES = 8  # with ignores of their own, those of the first roots
 
 
-@frozen
-class Copy:
-    """The files that commands see in `INSIDE`, and the variables that lead git to more than one of them."""
-
-    files: Mapping[str, bytes]
-    variables: Mapping[str, str]
-
-
 def names(roots: int) -> tuple[str, ...]:
-    """The files that there are with so many writable roots, some of them empty."""
+    """The files that commands see in `INSIDE` with so many writable roots, some of them empty."""
     numbers = range(min(roots, _MOST_REPOSITORIES))
     pairs = (name for number in numbers for name in (_settings_name(number), _ignored_name(number)))
-    return ("gitconfig", "gitignore", *pairs)
+    return ("gitconfig", "gitignore", _REPOSITORIES, *pairs)
 
 
-def copy(home: Path, hidden_names: Sequence[str], ignores: Sequence[Ignores], roots: int) -> Copy:
-    """What commands see of the settings. `hidden_names` are for all repositories, and for programs other than
-    git that read its settings; `ignores` go before them in their own."""
+def copy(home: Path, hidden_names: Sequence[str], ignores: Sequence[Ignores], roots: int) -> dict[str, bytes]:
+    """What these hold. `hidden_names` are for all repositories, and for programs other than git that read its
+    settings; `ignores` go before them in their own."""
     found: dict[str, tuple[str, ...]] = {}
     for source in (home / ".config/git/config", home / ".gitconfig"):
         found |= settings(source)
@@ -48,13 +46,12 @@ def copy(home: Path, hidden_names: Sequence[str], ignores: Sequence[Ignores], ro
         "gitconfig": "".join(_line(key, value) for key, value in kept) + named,
         "gitignore": git_ignores.joined(git_ignores.of_person(home), hidden_names),
     }
-    own = ignores[: min(roots, _MOST_REPOSITORIES)]
-    for number, one in enumerate(own):
+    for number, one in enumerate(ignores[: min(roots, _MOST_REPOSITORIES)]):
         texts[_settings_name(number)] = git_ignores.setting(f"{INSIDE}/{_ignored_name(number)}")
         texts[_ignored_name(number)] = one.text
-    files = {name: os.fsencode(texts.get(name, "")) for name in names(roots)}
-    places = [f"{INSIDE}/{_settings_name(number)}" for number in range(len(own))]
-    return Copy(files=files, variables=git_ignores.variables(own, places, {}))
+        file = f"{INSIDE}/{_settings_name(number)}"
+        texts[_REPOSITORIES] = texts.get(_REPOSITORIES, "") + _line(git_ignores.condition(one), file)
+    return {name: os.fsencode(texts.get(name, "")) for name in names(roots)}
 
 
 def _settings_name(number: int) -> str:

@@ -32,7 +32,14 @@ from agent_tui.frozen import frozen
 from sandbox import channels as wires
 from sandbox import git_settings, leftovers, processes, seccomp, shared_network, survey
 from sandbox.bwrap import Fds, arguments
-from sandbox.channels import Channels, add_bwrap_channels, instruct, keep_descriptors, open_channels
+from sandbox.channels import (
+    Channels,
+    add_bwrap_channels,
+    instruct,
+    keep_descriptors,
+    let_mount,
+    open_channels,
+)
 from sandbox.environment import build
 from sandbox.errors import SandboxError
 from sandbox.git_ignores import outside
@@ -40,7 +47,7 @@ from sandbox.host import home
 from sandbox.limits import Enforcement
 from sandbox.pins import roots, surveyed
 from sandbox.policy import Mode, Policy
-from sandbox.preparation import Preparation, prepare
+from sandbox.preparation import Plan, Preparation, prepare
 from sandbox.probe import ProbeResult
 from sandbox.running import Exit, Running, start_failure
 from sandbox.shared_network import Network, SharedNetwork
@@ -265,9 +272,9 @@ async def _begin(request: _Request, channels: Channels) -> _Begun:
         pid = _start_bwrap(request, channels, network)
         ready: Preparation | None = None
         try:
-            ready = prepare(request.policy, request.environ)
-            words = _bwrap_words(request, ready, own_network=network is None)
-            instruct(channels, words, ready.git.files.values())
+            tell = partial(_tell, request, channels, own_network=network is None)
+            ready = prepare(request.policy, request.environ, tell)
+            let_mount(channels, ready.git.values())
         except BaseException:
             await _end(pid, ready)
             raise
@@ -290,8 +297,7 @@ async def _network(request: _Request) -> tuple[Network | None, list[str]]:
 
 def _start_bwrap(request: _Request, channels: Channels, network: Network | None) -> int:
     """Its pid. It loads while we look at the workspace, and does nothing before `instruct`."""
-    files = git_settings.names(len(roots(request.policy)))
-    add_bwrap_channels(channels, seccomp=seccomp.filter_fd(), files=len(files))
+    add_bwrap_channels(channels, seccomp=seccomp.filter_fd(), files=len(_files(request)))
     outer = network.words() if network else _outer_words(request)
     session = [_setsid(), "--ctty"] if request.tty else []
     keeper = ["/bin/sh", "-c", _KEEPER, "sh"]
@@ -353,22 +359,27 @@ async def _open_proxy(root_pid: int, policy: Policy, ask: "Ask") -> "Proxy":
         raise
 
 
-def _bwrap_words(request: _Request, ready: Preparation, *, own_network: bool) -> list[str]:
-    return arguments(
+def _files(request: _Request) -> tuple[str, ...]:
+    return git_settings.names(len(roots(request.policy)))
+
+
+def _tell(request: _Request, channels: Channels, plan: Plan, *, own_network: bool) -> None:
+    words = arguments(
         request.policy,
-        ready.host,
-        layers=ready.layers,
+        plan.host,
+        layers=plan.layers,
         cwd=request.cwd,
         fds=Fds(
             seccomp=wires.SECCOMP_FD,
             status=wires.REPORT_FD,
             block=wires.BLOCK_FD,
-            files={name: wires.FILES_FD + number for number, name in enumerate(ready.git.files)},
+            files={name: wires.FILES_FD + number for number, name in enumerate(_files(request))},
         ),
         new_session=not request.tty,
-        env={**ready.git.variables, **_way_out(request.policy), **request.env},
+        env={**git_settings.VARIABLES, **_way_out(request.policy), **request.env},
         own_network=own_network,
     )
+    instruct(channels, words)
 
 
 def _way_out(policy: Policy) -> dict[str, str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from sandbox import host, repository, survey
 from sandbox.bwrap import Kind, Mount
 from sandbox.errors import SandboxError
-from sandbox.placeholders import StandIn
+from sandbox.placeholders import Blanks, StandIn
 from sandbox.policy import Mode, Policy
 from sandbox.repository import Repository
 from sandbox.survey import Survey
@@ -78,6 +78,7 @@ INSTALLATION = Path(sys.prefix).resolve()  # a project's own virtual environment
 class Pins:
     """Mounts in order, the stand-ins they need, and what a person should know."""
 
+    blanks: Blanks
     mounts: list[Mount] = field(default_factory=list)
     stand_ins: list[StandIn] = field(default_factory=list)
     masked: list[Path] = field(default_factory=list)  # files that read as empty
@@ -87,9 +88,9 @@ class Pins:
     lane: Repository | None = None  # the same, when it was opened for git to write
 
 
-def collect(policy: Policy, home: Path, empty_file: Path) -> Pins:
-    """Everything to be laid over the writable roots; looks at the file system, changes nothing."""
-    pins = Pins(approved=policy.writable)
+def collect(policy: Policy, home: Path, blanks: Path) -> Pins:
+    """Everything to be laid over the writable roots; looks at these, changes nothing in them."""
+    pins = Pins(blanks=Blanks(blanks), approved=policy.writable)
     if policy.mode is Mode.WORKSPACE_WRITE:
         for root in roots_beside(policy):  # first: one of them may hold the workspace
             _pin_beside(pins, policy, root, home)
@@ -104,7 +105,7 @@ def collect(policy: Policy, home: Path, empty_file: Path) -> Pins:
     for place in surveyed(policy):
         _cover_sockets(pins, survey.recent(place))
     for root in roots(policy) if policy.mask_env_files else ():
-        _mask_env_files(pins, policy, root, empty_file)
+        _mask_env_files(pins, policy, root)
     return pins
 
 
@@ -277,7 +278,9 @@ def _stand_in(pins: Pins, wanted: StandIn) -> None:
     if any(wanted.path.is_relative_to(path) for path in pins.approved) or _is_closed(wanted.path.parent):
         return
     pins.stand_ins.append(wanted)
-    pins.mounts.append(Mount(kind=Kind.READ, source=str(wanted.path), target=str(wanted.path)))
+    # bwrap looks sources up at once, when the stand-in need not be there yet
+    source = pins.blanks.like(wanted)
+    pins.mounts.append(Mount(kind=Kind.READ, source=source, target=str(wanted.path)))
 
 
 def _is_closed(directory: Path) -> bool:
@@ -337,14 +340,15 @@ def _cover_sockets(pins: Pins, found: Survey) -> None:
             pins.mounts.append(Mount(kind=Kind.READ, source="/dev/null", target=str(place)))
 
 
-def _mask_env_files(pins: Pins, policy: Policy, root: Path, empty_file: Path) -> None:
+def _mask_env_files(pins: Pins, policy: Policy, root: Path) -> None:
     found = [place for place in survey.recent(root).env_files if place not in policy.readable]
     git = pins.repository if root == policy.workspace else None
     for place in found:
         tracked = git is not None and repository.is_tracked(git, str(place.relative_to(root)))
         if place.exists() and not tracked:
             pins.masked.append(place)
-            pins.mounts.append(Mount(kind=Kind.READ, source=str(empty_file), target=str(place)))
+            blank = pins.blanks.like(StandIn(path=place))
+            pins.mounts.append(Mount(kind=Kind.READ, source=blank, target=str(place)))
 
 
 def _read(place: Path) -> Mount:

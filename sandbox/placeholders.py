@@ -39,6 +39,27 @@ class StandIn:
     content: bytes = b""
 
 
+class Blanks:
+    """What is shown in a sandbox where a stand-in lies. It is there before: bwrap looks up what it mounts at
+    once, and on what only when it gets there."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._found: dict[str, str] = {}
+
+    def like(self, each: StandIn) -> str:
+        """The path of one, which is made where it is missing."""
+        name = "folder" if each.directory else each.content.hex() or "empty"
+        if name not in self._found:
+            place = self._folder / name
+            if not place.exists():
+                made = self._folder / f"{name}-{os.urandom(8).hex()}"
+                _make(StandIn(path=made, directory=each.directory, content=each.content))
+                made.rename(place)  # whole, and at once for other processes
+            self._found[name] = str(place)
+        return self._found[name]
+
+
 class _Journal(TypedDict):
     users: dict[str, int]  # process → how many sandboxes
     made: dict[str, tuple[int, str] | list[Any]]  # path → when, in ns, and what it holds

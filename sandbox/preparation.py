@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from agent_tui.frozen import frozen
@@ -17,14 +17,21 @@ from sandbox.quarantine import after_lane
 
 
 @frozen
+class Plan:
+    """What bwrap is told for one command."""
+
+    host: Host
+    layers: Layers
+
+
+@frozen
 class Preparation:
     """Facts and mounts of one command; `release` once everything in its sandbox is gone."""
 
     policy: Policy
-    host: Host
-    git: git_settings.Copy
+    plan: Plan
+    git: Mapping[str, bytes]  # files of `git_settings`
     pins: Pins
-    layers: Layers
     checked: tuple[Mount, ...]  # sources that another command might exchange while bwrap starts
     placeholders: Sequence[Placeholders]  # one for each writable root
     gitlinks: frozenset[str]
@@ -37,40 +44,47 @@ class Preparation:
             _release(self.placeholders)
 
 
-def prepare(policy: Policy, environ: Mapping[str, str]) -> Preparation:
-    """Look at the machine and the workspace; raises `SandboxError` for an impossible policy."""
+def prepare(
+    policy: Policy, environ: Mapping[str, str], tell: Callable[[Plan], None] = lambda _: None
+) -> Preparation:
+    """Look at the machine and the workspace, and make the stand-ins; `tell` hears of the plan ahead of that.
+    Raises `SandboxError` for an impossible policy."""
     home_dir = host.home(environ)
     _check(policy)
     try:
-        return _gather(policy, home_dir, environ)
+        return _gather(policy, home_dir, environ, tell)
     except OSError as error:
         raise SandboxError(f"sandbox: cannot prepare `{error.filename}`: {error.strerror}") from error
 
 
-def _gather(policy: Policy, home_dir: Path, environ: Mapping[str, str]) -> Preparation:
+def _gather(
+    policy: Policy, home_dir: Path, environ: Mapping[str, str], tell: Callable[[Plan], None]
+) -> Preparation:
     places = Places.of(policy)
     private_dir(places.blanks)
     host.private_cache(places.cache)
-    empty_file = places.blanks / "empty"
-    if not empty_file.exists():
-        empty_file.touch(mode=0o444)
     facts = host.look(policy, home_dir, places.cache, environ)
     standing = {*present(policy.state_dir)}
-    found, held, others = _pin(policy, home_dir, empty_file, standing)
+    plans: list[Plan] = []
+
+    def plan(found: Pins) -> None:
+        plans.append(Plan(host=facts, layers=_layers(policy, home_dir, places, found)))
+        tell(plans[0])
+
+    found, held, others = _pin(policy, lambda: pins.collect(policy, home_dir, places.blanks), standing, plan)
+    layers = plans[0].layers
     try:
-        layers = _layers(policy, home_dir, places, found)
-        system = (*facts.system, *facts.hidden, *facts.home_parts)
-        git = _git(policy, home_dir, sorted({*standing, *found.masked}), (*system, *layers))
+        mounts = (*facts.system, *facts.hidden, *facts.home_parts, *layers)
+        git = _git(policy, home_dir, sorted({*standing, *found.masked}), mounts)
         gitlinks = frozenset(repository.gitlinks(found.lane)) if found.lane else frozenset()
     except BaseException:
         _release(held)
         raise
     return Preparation(
         policy=policy,
-        host=facts,
+        plan=plans[0],
         git=git,
         pins=found,
-        layers=layers,
         checked=(*layers.granted, *layers.approved, *(layers.pins if others else ())),
         placeholders=held,
         gitlinks=gitlinks,
@@ -90,7 +104,7 @@ def _layers(policy: Policy, home_dir: Path, places: "Places", found: Pins) -> La
 
 def _git(
     policy: Policy, home_dir: Path, places: Sequence[Path], mounts: Iterable[Mount]
-) -> git_settings.Copy:
+) -> Mapping[str, bytes]:
     """The settings of git, which is to offer none of `places`: what is there for sandboxes only, and what a
     command does not see as it is."""
     roots = pins.roots(policy)
@@ -111,12 +125,14 @@ def _release(held: Iterable[Placeholders]) -> None:
 
 
 def _pin(
-    policy: Policy, home_dir: Path, empty_file: Path, standing: set[Path]
+    policy: Policy, collect: Callable[[], Pins], standing: set[Path], plan: Callable[[Pins], None]
 ) -> tuple[Pins, list[Placeholders], int]:
     """Look, and make the stand-ins, each noted in the journal of its root and in `standing`, with those that
-    others made there."""
+    others made there. `plan` is called when they are known, before any is made in the last root."""
     if policy.mode is not Mode.WORKSPACE_WRITE:
-        return pins.collect(policy, home_dir, empty_file), [], 0
+        found = collect()
+        plan(found)
+        return found, [], 0
     roots = sorted(
         {policy.workspace, *pins.roots_beside(policy)}
     )  # one order for all, so no two wait in a ring
@@ -124,13 +140,15 @@ def _pin(
 
     def hold(left: list[Path]) -> tuple[Pins, int]:
         if not left:
-            return pins.collect(policy, home_dir, empty_file), 0
+            return collect(), 0
         below: list[tuple[Pins, int]] = []
 
         def look(already: Sequence[Path]) -> list[StandIn]:
             below.append(hold(left[1:]))
             wanted = [each for each in below[0][0].stand_ins if _root_of(each.path, policy, roots) == left[0]]
             standing.update(already, (each.path for each in wanted))
+            if left == roots:
+                plan(below[0][0])
             return wanted
 
         journal = Placeholders.of(policy.state_dir, left[0])

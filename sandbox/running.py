@@ -251,7 +251,8 @@ class Running:
             self._named.set_result(None)
         elif not self._exit.done():
             self._exit.set_result(Exit.of(number))
-            self._loop.call_later(0, self._check_population, 0)  # after those who wait for the exit
+            # after those who wait for the exit, who hear of it in two turns
+            self._loop.call_soon(self._loop.call_soon, self._check_population, 0)
         return True
 
     def _check_population(self, turn: int) -> None:

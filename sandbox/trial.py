@@ -94,13 +94,13 @@ def _trial(
     os.close(block_write)
     status_fd = os.open(os.devnull, os.O_WRONLY)
     # bwrap closes each once it is read
-    settings = {name: os.open(os.devnull, os.O_RDONLY) for name in ready.git.files}
+    settings = {name: os.open(os.devnull, os.O_RDONLY) for name in ready.git}
     fds = (filter_fd, status_fd, block_read, *settings.values())
     try:
         words = arguments(
             policy,
-            ready.host,
-            layers=ready.layers,
+            ready.plan.host,
+            layers=ready.plan.layers,
             cwd=policy.workspace,
             fds=Fds(
                 seccomp=filter_fd,

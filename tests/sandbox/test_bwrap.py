@@ -109,6 +109,7 @@ def test_the_workspace_is_opened_before_it_is_pinned_and_everything_is_closed_la
     order = [
         "--proc /proc",
         "--ro-bind /proc/sys /proc/sys",
+        "--file 9 ",  # where bwrap waits for the stand-ins
         "--tmpfs /home/u ",
         "--bind /home/u/w /home/u/w",
         "--ro-bind /home/u/w/.npmrc",

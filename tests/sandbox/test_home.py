@@ -40,7 +40,8 @@ async def test_the_home_is_closed_but_for_its_cache(shell: Shell, place: str) ->
     running.close()
     lines = said.splitlines()
     assert [line for line in lines if "Read-only file system" not in line] == [
-        str(home), "kept", "/.agent-tui/gitignore", "gitconfig", "gitconfig-0", "gitignore", "gitignore-0",
+        str(home), "kept", "/.agent-tui/gitignore",
+            "gitconfig", "gitconfig-0", "gitconfig-of", "gitignore", "gitignore-0",
     ]  # fmt: skip
     assert said.count("Read-only file system") == 7
     assert not ON_ROOT.exists()

@@ -20,6 +20,7 @@ from sandbox.launch import spawn
 from sandbox.pins import DIRECTORIES, FILES
 from sandbox.placeholders import Placeholders, StandIn, present
 from sandbox.policy import Mode
+from sandbox.preparation import Plan, prepare
 from sandbox.probe import ProbeResult
 from tests.sandbox.conftest import Shell, read_until
 from tests.sandbox.worlds import World
@@ -46,6 +47,19 @@ async def test_stand_ins_stay_while_any_command_needs_them(shell: Shell) -> None
     await long.ended()
     long.close()
     assert names(shell.world) == before
+
+
+def test_bwrap_is_told_before_stand_ins_are_made_and_mounts_none_of_them(world: World) -> None:
+    """What it mounts it looks up as it is told; on what, only once it is let."""
+    told: list[tuple[Plan, list[str]]] = []
+    before = names(world)
+    ready = prepare(world.policy(), world.environ(), lambda plan: told.append((plan, names(world))))
+    [(plan, then)] = told
+    made = {place for place in world.ws.iterdir() if place.name not in before}
+    ready.release()
+    assert then == names(world) == before
+    assert {mount.target for mount in plan.layers.pins} >= {*map(str, made)}
+    assert made and not {mount.source for mount in plan.layers.pins} & {*map(str, made)}
 
 
 async def test_git_never_sees_the_stand_ins_of_a_command_that_still_runs(shell: Shell) -> None:
@@ -292,7 +306,8 @@ async def test_the_system_is_no_workspace(world: World, found: ProbeResult, plac
 
 @pytest.mark.parametrize(
     ("grant", "refusal"),
-    [("readable", "was exchanged"), ("extra_roots", "gave up|failed")],  # for want of its stand-ins
+    # of a root for want of its stand-ins, by whoever comes to them first
+    [("readable", "was exchanged"), ("extra_roots", "gave up|failed|cannot protect|was exchanged")],
 )
 async def test_a_root_exchanged_while_bwrap_starts_is_noticed(shell: Shell, grant: str, refusal: str) -> None:
     """A wrapper swaps the directory after it was looked at and before bwrap mounts it."""
