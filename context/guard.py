@@ -60,7 +60,7 @@ class Guard:
         )
 
     def reopened(self) -> "Guard":
-        """After the window grew, the model changed or the person asked."""
+        """After the window grew, the model changed, the person asked, or a rollback made the view another."""
         return replace(self, ineffective=0, off_at_tokens=None)
 
     def with_other_model(self) -> "Guard":

@@ -457,6 +457,8 @@ class Fold:
                 typed.add(self.typed, body)
             case RolledBack():
                 self.rollbacks.append(body)
+                if body.item_id:  # the view is another
+                    self.guard = self.guard.reopened()
                 if body.files is not None:
                     self.rollback_places[body.files.undo] = len(self.log)
             case _:

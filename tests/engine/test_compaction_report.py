@@ -26,7 +26,7 @@ from agent_tui.models.base import ErrorKind, ModelError, ModelRequest, StreamPar
 from context.items import CompactionItem, ResponseItem, UserItem
 from context.view import SummaryUnit
 from tests.engine.fakes import FakeModel, Step, calls, engine, failed, text
-from tests.engine.test_compaction import HANGS, SMALL, Summariser, long_output, steps
+from tests.engine.test_compaction import HANGS, SMALL, WINDOW, Summariser, long_output, steps
 
 
 class Endless(Summariser):
@@ -250,3 +250,20 @@ async def test_what_was_rolled_back_stays_so_although_a_compaction_hid_it_first(
         refused = await run.wait(Refused)
         assert isinstance(refused, Refused) and refused.reason == "there is no compaction to undo"
         assert view_of(run.scope()).units == ()
+
+
+async def test_what_was_off_for_a_view_that_was_rolled_back_runs_again(tmp_path: Path) -> None:
+    async with engine(tmp_path, *steps(8), text("one"), *steps(14), text("two"), info=SMALL) as run:
+        run.toolbox.behaviour["exec_command"] = long_output
+        run.send(Submit(text="word " * 8_000))
+        await run.wait(TurnEnded)
+        assert run.session.fold.guard.off_at_tokens is not None
+        await run.idle()
+        run.send(Rollback(checkpoint_id=run.checkpointer.taken[0].id, mode="conversation"))
+        await run.wait(RolledBack)
+        since = len(run.seen)
+        run.send(Submit(text="go"))
+        await run.wait(TurnEnded, count=2)
+        first = await run.wait(CompactionEnded, since=since)
+    assert isinstance(first, CompactionEnded)
+    assert first.tokens_before < WINDOW.soft + 1_500, "at the soft limit, as soon as a step has passed it"
