@@ -8,7 +8,15 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from agent_tui.config.layers import Settings
-from agent_tui.config.providers import DEMO, KEY_VARIABLE, REPLAY, choose, provider_table, route_to
+from agent_tui.config.providers import (
+    DEMO,
+    KEY_VARIABLE,
+    REPLAY,
+    base_url_of,
+    choose,
+    provider_table,
+    route_to,
+)
 from agent_tui.engine.types import Config, ModelChoice
 from agent_tui.errors import AgentError, UsageError
 from agent_tui.models.base import Model
@@ -100,7 +108,11 @@ def offers_of(settings: Settings) -> Callable[[], Awaitable[list[dict[str, objec
     def offers() -> "Offers":
         from agent_tui.models.offers import Offers
 
-        return Offers(provider_table(settings), os.environ, any_key=KEY_VARIABLE)
+        table, name = provider_table(settings), settings.text("model") or ""
+        if address := base_url_of(name, settings):  # it was given with the model
+            provider = name.partition("/")[0]
+            table = {**table, provider: {**table.get(provider, {}), "base_url": address}}
+        return Offers(table, os.environ, any_key=KEY_VARIABLE)
 
     async def listed() -> list[dict[str, object]]:
         return [asdict(offer) for offer in await offers().list()]

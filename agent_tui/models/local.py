@@ -44,12 +44,15 @@ class LocalServer:
 
 
 async def find_local_servers(providers: Mapping[str, Any] | None = None) -> tuple[LocalServer, ...]:
-    """Ask every local provider of the catalogue, at once; `providers` is the user's table.
+    """Ask every local provider of the catalogue, and each with an address of this machine, at once;
+    `providers` is the user's table.
 
     Servers that do not answer within half a second are left out. Two providers may share a port.
     """
     wanted = [
-        (provider.name, provider.base_url) for provider in readable_providers(providers) if provider.local
+        (provider.name, provider.base_url)
+        for provider in readable_providers(providers)
+        if provider.local or is_loopback(provider.base_url)
     ]
     tried = (_try_server(name, url) for name, url in wanted)
     return tuple(server for server in await asyncio.gather(*tried) if server is not None)

@@ -80,6 +80,7 @@ async def test_of_a_server_that_does_not_say_it_nothing_is_said(
 
 async def test_only_servers_that_answer_are_found(model_server: ModelServer) -> None:
     model_server.script([], models=["a"])
-    mine = {"api": "chat", "base_url": model_server.base_url(), "local": True}
-    found = await find_local_servers({**closed(), "mine": mine})
+    mine = {"api": "chat", "base_url": model_server.base_url()}  # an address of this machine is enough
+    away = {"api": "chat", "base_url": "http://models.invalid/v1"}
+    found = await find_local_servers({**closed(), "mine": mine, "away": away})
     assert found == (LocalServer(provider="mine", base_url=model_server.base_url(), models=("a",)),)

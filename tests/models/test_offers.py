@@ -3,10 +3,13 @@
 import socket
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from agent_tui.config.layers import resolve
 from agent_tui.models.offers import FRESH_S, Offer, Offers
+from agent_tui.session_models import offers_of
 from tests.model_server.fixture import ModelServer
 
 CLOSED = "http://127.0.0.1:9/v1"
@@ -102,3 +105,15 @@ async def test_a_server_that_drips_holds_nobody_up(dripping: str) -> None:
 async def test_a_provider_whose_entry_is_wrong_hides_no_other() -> None:
     table = {**QUIET, "broken": {"api": "telex"}}
     assert await Offers(table, {"OPENAI_API_KEY": "k"}).list()
+
+
+async def test_the_server_whose_address_was_given_with_the_model_offers_its_models(
+    tmp_path: Path, model_server: ModelServer
+) -> None:
+    model_server.script([], models=["coder", "small"])
+    flags = {"model": "compatible/coder", "base_url": model_server.base_url()}
+    found = resolve(
+        flags, [f'providers.{name}.base_url="{CLOSED}"' for name in QUIET], environ={"HOME": str(tmp_path)},
+        directory=tmp_path, is_trusted=lambda *_: False,
+    )  # fmt: skip
+    assert [offer["name"] for offer in await offers_of(found)()] == ["compatible/coder", "compatible/small"]
