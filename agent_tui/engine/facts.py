@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from agent_tui.engine.checks import is_check
+from agent_tui.engine.checks import proof
 from agent_tui.engine.events import CallEnded, CallProposed
 from context.facts import CallFact, CallKind, PathChange
 from tools.types import Outcome, OutcomeStatus
@@ -65,10 +65,23 @@ def fact_of(ended: CallEnded, proposed: CallProposed, step: int, checks: Collect
         first_error=first_error(outcome.text) if failed else "",
         failing_tests=failing_tests(outcome.text) if failed else (),
         terminal=outcome.terminal or "",
-        is_check=kind == "exec" and (target in checks or is_check(target)),
+        is_check=kind == "exec" and (target in checks or _is_told(target, outcome)),
         denial_text=outcome.text if outcome.status is OutcomeStatus.DENIED else "",
         answer=_answer(arguments, outcome),
     )
+
+
+def _is_told(command: str, outcome: Outcome) -> bool:
+    """Whether the end of a command line says of the checks in it that they passed, or that one failed."""
+    if outcome.status not in (OutcomeStatus.SUCCEEDED, OutcomeStatus.FAILED, OutcomeStatus.TIMED_OUT):
+        return False
+    proves = proof(command)
+    if proves is None:
+        return False
+    if outcome.status is OutcomeStatus.SUCCEEDED and outcome.exit_code in (None, 0):
+        return proves.of_success
+    ran = outcome.status is not OutcomeStatus.FAILED or outcome.exit_code is not None
+    return ran and (proves.of_failure or bool(failing_tests(outcome.text)))
 
 
 def call_key(tool: str, arguments: Mapping[str, Any]) -> str:

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from agent_tui.engine.events import CallEnded, CallProposed
@@ -28,6 +30,33 @@ def test_a_failed_test_run_names_its_failing_tests_and_first_error() -> None:
     assert found.failing_tests == ("tests/test_a.py::test_x",)
     assert found.first_error.startswith("FAILED tests/test_a.py")
     assert [change.path for change in found.changes] == ["a.txt"]
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "code", "text", "is_told"),
+    [
+        ("pytest", "succeeded", 0, "", True),
+        ("pytest", "failed", 1, "", True),
+        ("pytest", "timed_out", 143, "", True),
+        ("pytest", "failed", None, "Not run: no sandbox", False),
+        ("pytest", "yielded", None, "", False),
+        ("pytest", "denied", None, "", False),
+        ("pytest", "interrupted", 130, "", False),
+        ("python3 -m unittest -v 2>&1 | head -5; git log --oneline", "succeeded", 0, "FAIL: a (b.C)", False),
+        ("python3 -m unittest -v 2>&1 | head -5; git log --oneline", "failed", 128, "fatal: no git", False),
+        ("pytest && git push", "succeeded", 0, "", True),
+        ("pytest && git push", "failed", 128, "fatal: no remote", False),
+        ("pytest && git push", "failed", 1, "FAILED tests/a.py::test_b", True),
+        ("make; pytest", "succeeded", 0, "", False),
+        ("true || pytest", "succeeded", 0, "", False),
+        ("ls", "failed", 1, "FAILED tests/a.py::test_b", False),
+    ],
+)
+def test_a_check_counts_where_the_end_of_its_line_says_what_became_of_it(
+    command: str, status: str, code: int | None, text: str, is_told: bool
+) -> None:
+    outcome = Outcome(status=OutcomeStatus(status), exit_code=code, text=text)
+    assert fact("exec_command", json.dumps({"cmd": command}), outcome).is_check is is_told
 
 
 def test_a_read_keeps_its_line_range() -> None:
