@@ -8,15 +8,17 @@ a toolbox or an engine; what is on the ports of one is made in `session_ports`, 
 
 import asyncio
 import os
+from collections.abc import Iterable
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tui import search_path, startup
 from agent_tui.config.layers import ENVIRONMENT, FLAG, Settings, unknown_variables
 from agent_tui.config.providers import HOW_TO_CHOOSE, choose
-from agent_tui.engine.types import Config, SandboxStatus
+from agent_tui.engine.types import OF_GATE, Config, SandboxStatus
 from agent_tui.errors import SessionBusyError, UnavailableError, UsageError
 from agent_tui.frozen import frozen
 from agent_tui.scratch import scratch, sweep
@@ -24,12 +26,14 @@ from sandbox.policy import Mode
 from sandbox.probe import ProbeResult, probe
 
 if TYPE_CHECKING:
+    from agent_tui.engine.events import NoticeRaised
     from agent_tui.engine.runtime import EngineRuntime
     from agent_tui.engine.session import Session
     from checkpoints.index import SessionPlace
 
 NEWEST = "newest"
 BESIDE = "Session {} also works in this directory; its edits will show as external"
+LESS = "the sandbox holds, but not on this machine: {}"
 
 
 @frozen
@@ -75,14 +79,14 @@ async def open_engine(start: Start) -> Opened:
         if config.model is not None:
             preload_sdk(config.model)
         stand_ins_present(config.state_dir)  # what a crash left in a workspace goes first
-        place, session, notices = await _open_session(start, config, stack)
+        place, session, damage = await _open_session(start, config, stack)
         start = _continuing(start, session)
         config = _of_session(config, session, start.settings)
         roots = (config.workspace, *config.extra_roots)  # a stored session may have another workspace
         search_path.keep_out(roots)
         found = probe(config.state_dir)
         _require_sandbox(config, found)
-        engine = _build(start, config, place, session, found, notices, stack)
+        engine = _build(start, config, place, session, found, damage, stack)
     except BaseException:
         await stack.aclose()
         raise
@@ -132,7 +136,7 @@ def sandbox_trouble(config: Config) -> tuple[str, str] | None:
 
 async def _open_session(
     start: Start, config: Config, stack: AsyncExitStack
-) -> "tuple[SessionPlace, Session, tuple[str, ...]]":
+) -> "tuple[SessionPlace, Session, str]":
     from checkpoints.index import remove_unused
     from checkpoints.owner import OwnedError, Owner
     from checkpoints.salvage import open_or_salvage
@@ -159,7 +163,7 @@ async def _open_session(
     session = await Session.load(records, SystemClock())
     beating = asyncio.create_task(owner.keep_beating())
     stack.callback(beating.cancel)
-    return place, session, (damage.text,) if damage is not None else ()
+    return place, session, damage.text if damage is not None else ""
 
 
 def _import_the_rest() -> None:
@@ -231,7 +235,7 @@ def _build(
     place: "SessionPlace",
     session: "Session",
     found: ProbeResult,
-    notices: tuple[str, ...],
+    damage: str,
     stack: AsyncExitStack,
 ) -> "EngineRuntime":
     from agent_tui.engine.events import SessionStarted
@@ -268,13 +272,23 @@ def _build(
             detail=f"{found.detail}; {found.fix}" if found.detail else "",
             lost=found.lost,
         ),
-        notices=(
-            *notices,
-            *(BESIDE.format(other) for other in others),
-            *(f"the sandbox holds, but not on this machine: {lost}" for lost in found.lost if found.is_fresh),
-            *(ignored.reason for ignored in start.settings.ignored),
-            *unknown_variables(os.environ),
-            *told.problems,
-            *problems,
+        notices=_notices(damage, others, found, start.settings, (*told.problems, *problems)),
+    )
+
+
+def _notices(
+    damage: str, others: Iterable[str], found: ProbeResult, settings: Settings, problems: Iterable[str]
+) -> "tuple[NoticeRaised, ...]":
+    from agent_tui.engine.events import NoticeRaised
+
+    notice = partial(NoticeRaised, level="warning")
+    return (
+        *([notice(text=damage, about="records")] if damage else []),
+        *(notice(text=BESIDE.format(other), about="others") for other in others),
+        *(notice(text=LESS.format(lost), about="guard") for lost in found.lost if found.is_fresh),
+        *(
+            notice(text=each.reason, about="guard" if each.key in OF_GATE else "")
+            for each in settings.ignored
         ),
+        *(notice(text=text) for text in (*unknown_variables(os.environ), *problems)),
     )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from agent_tui.engine.events import NoticeRaised
 from agent_tui.engine.fold import SETTINGS_NOTICE
 from agent_tui.engine.session import Part, Session
-from agent_tui.engine.types import OF_SANDBOX
+from agent_tui.engine.types import OF_GATE, OF_SANDBOX
 from context.items import NoticeItem
 
 _MODEL_KNOWS = ("sandbox", "network", "approval")
@@ -25,7 +25,14 @@ def drift_parts(session: Session, now: Mapping[str, str], *, ahead: int, names_m
     lines = [f"{key} is {_shown(value)}, was {_shown(before[key])}" for key, value in changed.items()]
     for_model = [line for key, line in zip(changed, lines, strict=True) if key in _MODEL_KNOWS]
     text = f"since this session was last open: {'; '.join(lines)}"
-    parts: list[Part] = [NoticeRaised(text=text, level="warning", to_model=bool(for_model))]
+    parts: list[Part] = [
+        NoticeRaised(
+            text=text,
+            level="warning",
+            to_model=bool(for_model),
+            about="guard" if any(key in OF_GATE for key in changed) else "",
+        )
+    ]
     if for_model:
         parts.append(_notice(session, for_model, ahead))
     return parts

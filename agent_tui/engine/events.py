@@ -146,6 +146,7 @@ class NoticeRaised:
     level: Literal["info", "warning", "error"] = "info"
     to_model: bool = False
     key: str = ""  # names a notice that is raised once, such as "budget.turns.200"
+    about: Literal["guard", "records", "others", ""] = ""  # in this order at a start
 
 
 # --- input -------------------------------------------------------------------------------------

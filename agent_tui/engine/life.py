@@ -21,7 +21,7 @@ SHUTDOWN_S = 1.0  # for the running turn to end; after it what still runs is kil
 
 
 async def open_session(
-    work: Work, start: SessionStarted, sandbox: SandboxStatus, notices: Sequence[str]
+    work: Work, start: SessionStarted, sandbox: SandboxStatus, notices: Sequence[NoticeRaised]
 ) -> None:
     """Store what this start is, tell what became of an earlier process and of its calls, and begin to watch.
 
@@ -37,12 +37,14 @@ async def open_session(
         unusable = _restore_settings(work)
         work.recall_sizes()
         await work.recovery.begin()
-    unread = session.unreadable
-    lost = [f"{unread} records of this session cannot be read by this version"] if unread else []
-    for text in (*notices, *unusable, *lost):
-        await session.commit(NoticeRaised(text=text, level="warning"))
-    if told := assumption_parts(session, work.ports):
-        await session.commit(*told)
+    told = [*notices, *(NoticeRaised(text=text, level="warning") for text in unusable)]
+    if unread := session.unreadable:
+        text = f"{unread} records of this session cannot be read by this version"
+        told.append(NoticeRaised(text=text, level="warning", about="records"))
+    for notice in told:
+        await session.commit(notice)
+    if assumed := assumption_parts(session, work.ports):
+        await session.commit(*assumed)
     _show_status(work, sandbox)
     lookout = Lookout(session, work.ports, work.by_hand)
     work.aside(lookout.run())

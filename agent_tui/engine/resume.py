@@ -61,7 +61,8 @@ def crash_parts(scope: Scope, *, reads_again: bool = False) -> list[Part]:
         text = f"The session was resumed by a new process; these terminals are lost: {names}"
         parts.append(NoticeItem(id=session.item_id("n"), text=text))
     if fold.is_running and fold.run is not None:
-        parts.append(NoticeRaised(text=_crash_words(session, reads_again=reads_again), level="warning"))
+        text = _crash_words(session, reads_again=reads_again)
+        parts.append(NoticeRaised(text=text, level="warning", about="records"))
         reason = EndReason.CRASHED
         if fold.task_status is not TaskStatus.PAUSED:
             parts.append(TaskChanged(task_id=fold.task_id, status=TaskStatus.PAUSED, cause=str(reason)))

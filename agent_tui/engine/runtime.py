@@ -27,7 +27,7 @@ from agent_tui.engine.commands import (
     TerminalInput,
 )
 from agent_tui.engine.desk import Desk
-from agent_tui.engine.events import Inspected, Refused, SessionStarted, StatusChanged
+from agent_tui.engine.events import Inspected, NoticeRaised, Refused, SessionStarted, StatusChanged
 from agent_tui.engine.hub import Reader
 from agent_tui.engine.life import close_session, open_session, sandbox_in_force
 from agent_tui.engine.ports import Ports
@@ -56,7 +56,7 @@ class EngineRuntime:
         start: SessionStarted,
         artifacts: Path,
         sandbox: SandboxStatus,
-        notices: tuple[str, ...] = (),
+        notices: tuple[NoticeRaised, ...] = (),
     ) -> None:
         self._session = session
         self._start = start

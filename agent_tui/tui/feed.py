@@ -147,7 +147,7 @@ class Feed:
     def _notice(self, body: events.NoticeRaised) -> None:
         ended, information = body.level == "error", body.level == "info"
         if self.opening.is_open:
-            self.opening.tell(body.text, ended=ended, information=information)
+            self.opening.tell(body.text, ended=ended, information=information, about=body.about)
         else:
             self.add(blocks.Notice(text=body.text, ended=ended, information=information))
 

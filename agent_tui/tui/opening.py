@@ -1,7 +1,4 @@
-"""What a start has to tell: at most three blocks, the most important first; `/status` has the rest.
-
-A notice has no kind but its words, so its place is found in them.
-"""
+"""What a start has to tell: at most three blocks, the most important first; `/status` has the rest."""
 
 from collections.abc import Callable
 
@@ -9,13 +6,8 @@ from agent_tui.frozen import frozen
 from agent_tui.tui.transcript.blocks import Notice
 
 SHOWN = 3
-HINT = 4  # the rank of what the terminal around us does to keys
-_OTHER = 3  # the rank of what no word below is in
-_WORDS = (  # by rank
-    ("sandbox", "undo", "checkpoint", "approval"),
-    ("session store was damaged", "records of this session", "without a close", "without restoring"),
-    ("also works in this directory",),
-)
+KEYS = "keys"  # what the terminal around us does to them
+_ORDER = ("guard", "records", "others", "", KEYS)  # what notices are about
 
 
 @frozen
@@ -43,12 +35,10 @@ class Opening:
         """What has no block."""
         return [each.text for each in self._told[SHOWN:]]
 
-    def tell(
-        self, text: str, *, ended: bool = False, information: bool = False, rank: int | None = None
-    ) -> None:
+    def tell(self, text: str, *, ended: bool = False, information: bool = False, about: str = "") -> None:
         """Show it in its place among the others; what a person may have read already only moves."""
-        found = 0 if ended else _rank(text) if rank is None else rank
-        self._told.append(_Told(rank=found, text=text, ended=ended, information=information))
+        rank = 0 if ended else _ORDER.index(about)
+        self._told.append(_Told(rank=rank, text=text, ended=ended, information=information))
         self._told.sort(key=lambda each: each.rank)
         if len(self._blocks) < SHOWN:
             self._blocks.append(Notice(text=""))
@@ -58,9 +48,3 @@ class Opening:
             self._touch(block)
         if self.rest:
             self._blocks[-1].text += f" (+ {len(self.rest)} more, in /status)"
-
-
-def _rank(text: str) -> int:
-    lowered = text.lower()
-    found = (rank for rank, words in enumerate(_WORDS) if any(word in lowered for word in words))
-    return next(found, _OTHER)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from agent_tui import external_editor, handover, told
 from agent_tui.tui import multiplexer, slash
-from agent_tui.tui.opening import HINT
+from agent_tui.tui.opening import KEYS
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
@@ -55,7 +55,7 @@ class Outside:
             self._app.keys_told = multiplexer.sends_modified_enter(answer)
             self._app.notifier.around_tmux = multiplexer.passes_to(answer)
             for text in told.news(state_dir, multiplexer.notices(answer)):
-                self._app.feed.opening.tell(text, information=True, rank=HINT)
+                self._app.feed.opening.tell(text, information=True, about=KEYS)
             self._app.flush()
 
     def doctor(self) -> None:

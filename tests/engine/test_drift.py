@@ -51,6 +51,7 @@ async def test_another_sandbox_and_approval_are_told_to_person_and_model(tmp_pat
     line = "approval is `untrusted`, was `on-request`; sandbox is `read-only`, was `workspace-write`"
     assert told(again) == [f"since this session was last open: {line}; verify is none, was `make test`"]
     assert model_told(again) == [f"Changed by the user, whatever was said before: {line}"]
+    assert [body.about for body in again.bodies(NoticeRaised)] == ["guard"]
 
 
 async def test_what_was_changed_in_the_session_counts_as_what_it_was(tmp_path: Path) -> None:

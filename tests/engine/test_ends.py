@@ -202,4 +202,4 @@ async def test_a_terminal_that_was_live_at_a_crash_is_lost_and_the_model_is_told
     assert [line for line in told if "lost: t1 (serve)" in line] == told[:1]
     (crash,) = again.bodies(NoticeRaised)
     assert "ended at" in crash.text
-    assert "without a close" in crash.text
+    assert "without a close" in crash.text and crash.about == "records"

@@ -184,8 +184,10 @@ def notices() -> Sequence[e.Body]:
         "`agent-tui doctor` shows the profile to install"
     )
     return [
-        e.NoticeRaised(text=sandbox, level="warning"),
-        e.NoticeRaised(text="Session 9c02 also works in this directory; its edits will show as external"),
+        e.NoticeRaised(text=sandbox, level="warning", about="guard"),
+        e.NoticeRaised(
+            text="Session 9c02 also works in this directory; its edits will show as external", about="others"
+        ),
         e.NoticeRaised(
             text="The last start ended without restoring the terminal; session 7f3a was kept", level="warning"
         ),

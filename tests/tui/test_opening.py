@@ -1,9 +1,11 @@
 """What a start tells: three blocks at most, what matters most first, and nothing is lost."""
 
 from pathlib import Path
+from typing import Literal
 
 from agent_tui.engine import events
 from agent_tui.tui import multiplexer
+from agent_tui.tui.opening import KEYS
 from tests.tui import scenes
 from tests.tui.driving import Driven, driven
 from tests.tui.fake_engine import Play
@@ -13,13 +15,17 @@ BESIDE = "Session 9c02 also works in this directory; its edits will show as exte
 IGNORED = "`sandbox_mode` has no meaning in .agent-tui/config.toml"
 LOOSER = "since this session was last open: sandbox is `off`, was `workspace-write`"
 MODEL = "nothing is known of `x/y`"
+ABOUT: dict[str, Literal["guard", "records", "others"]] = {
+    LOOSER: "guard", STORED: "records", BESIDE: "others",
+}  # fmt: skip
 HINTS = multiplexer.notices("500 off")
 
 
 def raised(*texts: str) -> Play:
     """A start that tells these, and then what it is."""
     first, *rest = scenes.started()
-    return [first, *(events.NoticeRaised(text=text, level="warning") for text in texts), *rest]
+    told = [events.NoticeRaised(text=text, level="warning", about=ABOUT.get(text, "")) for text in texts]
+    return [first, *told, *rest]
 
 
 def shown(it: Driven) -> list[str]:
@@ -38,7 +44,7 @@ async def test_three_blocks_stand_in_the_order_of_their_weight(tmp_path: Path) -
 async def test_hints_of_the_terminal_come_last_whenever_they_come(tmp_path: Path) -> None:
     async with driven(tmp_path, start=raised(MODEL, BESIDE, STORED)) as it:
         for hint in HINTS:
-            it.app.feed.opening.tell(hint, information=True, rank=4)
+            it.app.feed.opening.tell(hint, information=True, about=KEYS)
         it.app.flush()
         await it.settle()
         assert shown(it) == [STORED, BESIDE, f"{MODEL} (+ 2 more, in /status)"]
