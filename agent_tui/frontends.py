@@ -91,11 +91,11 @@ def run_demo(settings: Settings, *, unattended: bool, plain: bool) -> int:
 
 
 def _opening(*, sandboxed: bool) -> str:
-    sandbox = "the sandbox, " if sandboxed else ""
+    sandbox = " the sandbox," if sandboxed else ""
     without = "" if sandboxed else " No sandbox here, so each command asks."
     return (
-        f"Demo: the model is scripted and knows only this task. The loop, {sandbox}the approvals\n"
-        f"and the checkpoints are real. You work on a copy.{without}\n\n"
+        f"Demo: the model is scripted and knows only this task. The loop,{sandbox}\n"
+        f"the approvals and the checkpoints are real. You work on a copy.{without}\n\n"
     )
 
 

@@ -460,6 +460,7 @@ def test_the_demo_runs_by_itself_and_leaves_nothing(tmp_path: Path) -> None:
     ran = program.run("demo", "--yes")
     assert ran.code == 0, ran.out + ran.err
     assert "the tree is exactly what it was" in ran.out
+    assert all(len(line) < 80 and not line.endswith(" ") for line in ran.out.splitlines()[:2])
     assert "? run python3 -B -m unittest" in ran.out
     assert "? patch slugkit/slugs.py" in ran.out
     assert list(scratch.iterdir()) == []
