@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from tests.checkpoints.trees import manifest
+from tests.e2e import project
 from tests.e2e.project import call
 from tests.e2e.running import Bell, running
 from tests.model_server.fixture import ModelServer
@@ -91,3 +92,33 @@ def test_beside_a_live_terminal_checkpoints_pass_stand_ins_by(
         model_server.release("look")
         assert run.end()[0] == 0
     assert manifest(program.workspace) == before
+
+
+def test_beside_a_live_terminal_the_agent_commits_its_work_alone(
+    program: Program, model_server: ModelServer
+) -> None:
+    """`list_files`, `sandbox --` and a command without a sandbox show no stand-in either."""
+    before = project.git(program, "ls-files").split()
+    project.git(program, "config", "user.name", "p")
+    project.git(program, "config", "user.email", "p@example.org")
+    waiting = call("exec_command", cmd="echo 0 > begun; sleep 60", yield_ms=300)
+    commit = "git add -A && git commit -qm all"
+    listing = call("list_files", glob=".*")
+    steps = [{"calls": [waiting]}, {"gate": "begun", "calls": [listing, call("exec_command", cmd=commit)]}]
+    model_server.script([*steps, {"gate": "look", "text": "done"}])
+    with running(program, model_server.base_url(), "go") as run:
+        run.until("item.completed", "command_execution")
+        until((program.workspace / "begun").exists)
+        model_server.release("begun")
+        done = run.until("item.completed", "command_execution")["item"]
+        assert done["exit_code"] == 0, done
+        assert (program.workspace / NAME).exists()
+        for mode in ("workspace-write", "off"):
+            seen = program.run("sandbox", "--mode", mode, "--", "git", "status", "--short")
+            assert (seen.code, seen.out) == (0, ""), mode
+        model_server.release("look")
+        assert run.end()[0] == 0
+    told = [one["content"] for one in model_server.requests[-1].json["messages"] if one["role"] == "tool"]
+    assert not any(NAME in text for text in told)
+    assert project.git(program, "ls-files").split() == sorted([*before, "begun"])
+    assert project.git(program, "status", "--short") == ""
