@@ -9,7 +9,7 @@ from agent_tui.engine.events import LimitFacts, QuestionAsked, SettingChanged
 from agent_tui.engine.fold import Fold
 from agent_tui.engine.framing import budget_of
 from agent_tui.engine.limits import COST, LIMITS, NONE, TIME, TOKENS, TOOLS, TURNS, Limit
-from agent_tui.engine.report import last_check
+from agent_tui.engine.report import NO_CHECK, last_check
 from agent_tui.engine.scope import Scope
 from agent_tui.engine.types import EndReason
 from agent_tui.figures import count
@@ -109,4 +109,4 @@ def _state(fold: Fold) -> str:
     """What is not checked yet, and how much has changed."""
     changed = len(fold.run.changes) if fold.run else 0
     check = last_check(fold.facts.values())
-    return f"Last check: {check or 'none was run'}; {count(changed, 'file')} changed in this turn"
+    return f"Last check: {check or NO_CHECK}; {count(changed, 'file')} changed in this turn"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 MAX_LINES = 12
 MAX_CHECK_CHARS = 60
+NO_CHECK = "none with a known result"  # one may have run behind a pipe
 
 
 @frozen
@@ -35,7 +36,7 @@ class Check:
 
 
 def last_check(facts: "Iterable[CallFact]") -> Check | None:
-    """The newest check; None where none was run."""
+    """The newest check; None where none was run whose result is known."""
     check: CallFact | None = None
     stale = False
     for fact in facts:
@@ -109,7 +110,7 @@ def summary(fold: Fold, why: str) -> str:
     lines = [
         f"The run ended: {why}",
         f"Changed files: {names(changes) or 'none'}",
-        f"Last check: {check or 'none was run'}",
+        f"Last check: {check or NO_CHECK}",
         f"Commands: {commands(islice(fold.facts.values(), fold.facts_before, None)) or 'none'}",
         *(f"Still failing: {line}" for line in failures),
     ]

@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 from agent_tui.engine.commands import Continue, Submit
 from agent_tui.engine.events import CallProposed, TurnEnded
 from agent_tui.engine.types import EndReason
@@ -92,6 +94,26 @@ async def test_done_without_a_check_after_the_last_change_is_said(tmp_path: Path
     assert (ended.reason, ended.exit_code) == (EndReason.COMPLETED_UNVERIFIED, 0)
     assert ended.sentence == "done, not verified: pytest was not run after the last change"
     assert (ended.last_check, ended.check_result) == ("pytest", "passed before the last change")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python3 -m unittest -v 2>&1 | head -5; git log --oneline",
+        "pytest; git log",
+        "pytest | tail -3",
+        "a || pytest",
+    ],
+)
+async def test_a_line_that_hides_what_became_of_its_check_is_not_told_as_passed(
+    tmp_path: Path, command: str
+) -> None:
+    script = [calls(("write_file", {"path": "a"})), calls(("exec_command", {"cmd": command})), text("done")]
+    async with engine(tmp_path, *script) as run:
+        run.checkpointer.changes = [(FileChange(path="a", kind="M"),), ()]
+        ended = await finish(run)
+    assert (ended.sentence, ended.last_check, ended.check_result) == ("done", "", "")
+    assert "passed" not in ended.report
 
 
 async def test_a_long_check_is_named_in_one_short_line(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ async def test_the_first_option_doubles_the_limit_and_it_is_asked_again_there(tm
         run.send(Submit(text="go"))
         first = await ask(run)
         assert first.options == ("raise to 4 turns", "stop here")
-        state = "Last check: none was run; 0 files changed in this turn"
+        state = "Last check: none with a known result; 0 files changed in this turn"
         assert first.limit == LimitFacts(name="turns", used=2, allowed=2, raised=4, step=2, state=state)
         run.send(Answer(question_id=first.question_id, text=first.options[0]))
         second = await ask(run, count=2)
