@@ -10,6 +10,7 @@ INEFFECTIVE_LIMIT = 2
 MIN_FREED_SHARE = 0.10
 REOPEN_GROWTH_SHARE = 0.20
 REREAD_CALLS = 10
+MIN_REREADS = 3  # fewer may be by chance, as of files that were changed
 BREAKER_FAILURES = 3
 BREAKER_HALF_OPEN_S = 600.0
 MAX_EPOCHS_A_REQUEST = 2
@@ -57,7 +58,14 @@ class Guard:
             calls_since=0,
             rereads=0,
             pinned_calls=(),
+            reread_strikes=self.reread_strikes + self._was_asked_again(),
         )
+
+    def _was_asked_again(self) -> bool:
+        """Whether most calls asked again, where the window is so small that the next epoch comes before as many
+        as are looked at."""
+        few = MIN_REREADS <= self.rereads <= REREAD_CALLS // 2
+        return few and self.calls_since < REREAD_CALLS and 2 * self.rereads > self.calls_since
 
     def reopened(self) -> "Guard":
         """After the window grew, the model changed, the person asked, or a rollback made the view another."""

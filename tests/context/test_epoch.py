@@ -229,6 +229,16 @@ def test_asking_again_for_more_than_half_of_what_was_hidden_widens_the_tail() ->
     assert guard.pinned_calls == ("c0", "c1", "c2", "c3", "c4", "c5")
 
 
+@pytest.mark.parametrize(("again", "others", "strikes"), [(3, 2, 1), (3, 3, 0), (2, 0, 0)])
+def test_where_the_next_epoch_comes_early_more_than_half_of_the_calls_until_then_count(
+    again: int, others: int, strikes: int
+) -> None:
+    guard = Guard().after_epoch(9_000, 4_000, 8_000, 10_000, keys=[f"k{n}" for n in range(4)])
+    for n in range(again + others):
+        guard = guard.after_call(f"c{n}", f"k{n}" if n < again else "new")
+    assert guard.after_epoch(9_000, 4_000, 8_000, 10_000, keys=()).reread_strikes == strikes
+
+
 def test_the_breaker_opens_after_three_failed_summaries_and_is_tried_again_later() -> None:
     guard = Guard()
     for n in range(3):
