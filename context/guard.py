@@ -62,8 +62,8 @@ class Guard:
         )
 
     def _was_asked_again(self) -> bool:
-        """Whether most calls asked again, where the window is so small that the next epoch comes before as many
-        as are looked at."""
+        """Whether most calls asked again, where the next epoch comes before as many as are looked at: in a
+        small window."""
         few = MIN_REREADS <= self.rereads <= REREAD_CALLS // 2
         return few and self.calls_since < REREAD_CALLS and 2 * self.rereads > self.calls_since
 
