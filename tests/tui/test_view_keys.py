@@ -8,9 +8,10 @@ import pytest
 from agent_tui.engine import commands
 from agent_tui.tui.glyphs import ASCII, UNICODE
 from agent_tui.tui.hints import fitted
+from agent_tui.tui.transcript.lines import plain
 from checkpoints.types import Author, Conflict, Operation, RollbackPlan
 from context.codec import encode
-from tests.tui import gallery
+from tests.tui import gallery, scenes
 from tests.tui.driving import Driven, driven
 
 Q = commands.Subject
@@ -107,3 +108,17 @@ async def test_every_conflict_of_a_preview_can_be_reached(tmp_path: Path) -> Non
         assert "mine_30.md" in picked and picked.endswith("take checkpoint")
         await it.press("pagedown", "pagedown", "pagedown")
         assert "conversation   3 items" in it.screen
+
+
+async def test_a_find_says_which_of_how_many_is_shown(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.finished()) as it:
+        await it.press("f2", "g")
+        await it.type("/slugify\r")
+        hits = sum("slugify" in plain(line) for line in it.app.screen.body.lines)  # type: ignore[attr-defined]
+        assert hits > 2 and f'"slugify" · 1 of {hits}' in it.screen
+        await it.press("n")
+        assert f'"slugify" · 2 of {hits}' in it.screen
+        await it.type("NN")
+        assert f'"slugify" · {hits} of {hits}' in it.screen
+        await it.press("j")
+        assert f"of {hits}" not in it.screen and "Esc close" in it.screen

@@ -1,6 +1,7 @@
 """What every full-screen view is: a title rule, a body that scrolls, two rows of keys."""
 
 from abc import abstractmethod
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
@@ -360,15 +361,15 @@ class View(Screen[None]):
 
     def _find_next(self, by: int) -> None:
         wanted = self._found.lower()
-        count = len(self.body.lines)
+        hits = [at for at, line in enumerate(self.body.lines) if wanted and wanted in plain(line).lower()]
+        if not hits:
+            self.say(f'No match for "{self._found}"')
+            return
         start = self.body.marked if self.body.marked >= 0 else self.body.top - 1
-        for offset in range(1, count + 1):
-            index = (start + by * offset) % count
-            if wanted and wanted in plain(self.body.lines[index]).lower():
-                self.body.marked = index
-                self.body.reveal(index)
-                return
-        self.say(f'No match for "{self._found}"')
+        place = bisect_right(hits, start) if by > 0 else bisect_left(hits, start) - 1
+        self.body.marked = hits[place % len(hits)]
+        self.body.reveal(self.body.marked)
+        self.say(f'"{self._found}" · {place % len(hits) + 1} of {len(hits)}')
 
 
 class ListView(View, Generic[T]):
