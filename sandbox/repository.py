@@ -72,9 +72,8 @@ def _linked(workspace: Path, dot_git: Path) -> Repository | None:
     git_dir = _resolve(workspace, text.removeprefix("gitdir: "))
     if not (git_dir / "HEAD").is_file():
         return None
-    common = _first_line(git_dir / "commondir")
-    if common:
-        common_dir = _resolve(git_dir, common)
+    common_dir = _resolve(git_dir, _first_line(git_dir / "commondir") or ".")
+    if common_dir != git_dir:  # a stand-in says so, while one is there
         owned = _resolve(git_dir, _first_line(git_dir / "gitdir")) == dot_git
         inside = git_dir.parent == common_dir / "worktrees"
         if not (owned and inside and (common_dir / "objects").is_dir()):

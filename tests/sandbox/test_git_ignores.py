@@ -50,22 +50,18 @@ def outside(shell: Shell, script: str) -> list[str]:
 
 
 @pytest.mark.parametrize("world", ["repo", "worktree", "submodule"], indirect=True)
-@pytest.mark.parametrize("alone", [True, False], ids=["alone", "beside another"])
-@pytest.mark.parametrize(
-    "policy", [LANE, {}, OFF, {"mode": Mode.READ_ONLY}], ids=["lane", "closed", "off", "read"]
-)
-async def test_no_stand_in_is_offered(shell: Shell, policy: Mapping[str, object], alone: bool) -> None:
+async def test_no_stand_in_is_offered(shell: Shell) -> None:
     (shell.world.ws / "mine").touch()
-    if alone:
-        said = await lines(shell, STATUS, policy)
-    else:
-        async with standing(shell):
-            said = await lines(shell, STATUS, policy)
-    assert said == ["?? mine", "?? tool.py"]
+    for policy in (LANE, {}, OFF, {"mode": Mode.READ_ONLY}):
+        assert await lines(shell, STATUS, policy) == ["?? mine", "?? tool.py"]
+    async with standing(shell):
+        for policy in (LANE, {}, OFF, {"mode": Mode.READ_ONLY}):
+            assert await lines(shell, STATUS, policy) == ["?? mine", "?? tool.py"]
 
 
-@pytest.mark.parametrize("world", ["repo", "worktree"], indirect=True)
-@pytest.mark.parametrize("policy", [LANE, OFF], ids=["lane", "off"])
+@pytest.mark.parametrize(
+    ("world", "policy"), [("repo", LANE), ("repo", OFF), ("worktree", LANE)], indirect=["world"]
+)
 @pytest.mark.parametrize(
     "script",
     [
