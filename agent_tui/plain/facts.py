@@ -129,7 +129,7 @@ def session(found: Mapping[str, Any], everywhere: bool) -> str:
     """`7f3a: make empty input safe, 23 messages, today`; with its directory where those of all are listed."""
     facts = [
         one_line(str(found.get("title") or "no message")),
-        count(int(found.get("turns") or 0), "message"),
+        count(int(found.get("messages") or 0), "message"),
     ]
     at = float(found.get("updated_at") or 0)
     facts.append(time.strftime("%d %b %H:%M", time.localtime(at)))

@@ -20,8 +20,9 @@ from checkpoints.types import Action, Operation, RollbackPlan
     ],
 )
 def test_how_a_session_ended_is_a_word(ended: str, word: str) -> None:
-    line = facts.session({"id": "7f3a", "title": "mend it", "turns": 2, "ended": ended}, everywhere=False)
-    assert line.endswith(f", {word}")
+    found = {"id": "7f3a", "title": "mend it", "turns": 3, "messages": 2, "ended": ended}
+    line = facts.session(found, everywhere=False)
+    assert line.startswith("7f3a: mend it, 2 messages, ") and line.endswith(f", {word}")
 
 
 @pytest.mark.parametrize("reason", EndReason)
