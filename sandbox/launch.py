@@ -49,6 +49,7 @@ from sandbox.pins import roots, surveyed
 from sandbox.policy import Mode, Policy
 from sandbox.preparation import Plan, Preparation, prepare
 from sandbox.probe import ProbeResult
+from sandbox.processes import Handle
 from sandbox.running import Exit, Running, start_failure
 from sandbox.shared_network import Network, SharedNetwork
 from sandbox.verification import verify
@@ -139,7 +140,7 @@ class Start(Awaitable[Running]):
         begun, self._begun = self._begun, None
         if begun is not None:
             try:
-                await _end(begun.pid, begun.ready)
+                await begun.end()
             finally:
                 begun.channels.close()
 
@@ -154,7 +155,7 @@ class Start(Awaitable[Running]):
             return await _run_begun(self._request, begun, self.ask)
         except BaseException as error:
             try:
-                await _end(begun.pid, begun.ready)
+                await begun.end()
                 if isinstance(error, ProcessLookupError | BrokenPipeError):  # after it had told its pid
                     raise start_failure(_said(begun.channels)) from error
             finally:
@@ -215,14 +216,33 @@ def _is_visible(place: Path, policy: Policy) -> bool:
 
 
 @frozen
+class _Held:
+    """A sandbox that is what was looked at, in which the command waits for leave."""
+
+    root: Handle
+    enforcement: Enforcement
+
+
+@frozen
 class _Begun:
-    """A bwrap that builds a sandbox, and waits for leave before anything runs in it."""
+    """A bwrap that builds a sandbox."""
 
     pid: int
     channels: Channels
     ready: Preparation
-    network: Network | None
+    held: asyncio.Task[_Held]
     notices: Sequence[str]
+
+    async def end(self) -> None:
+        """Nothing of it is left when this returns."""
+        self.held.cancel()
+        self.held.add_done_callback(_let_go)
+        await _end(self.pid, self.ready)
+
+
+def _let_go(held: asyncio.Task[_Held]) -> None:
+    if not held.cancelled() and held.exception() is None:
+        held.result().root.close()
 
 
 async def _end(pid: int, ready: Preparation | None) -> None:
@@ -281,7 +301,8 @@ async def _begin(request: _Request, channels: Channels) -> _Begun:
     except BaseException:
         channels.close()
         raise
-    return _Begun(pid=pid, channels=channels, ready=ready, network=network, notices=notices)
+    held = asyncio.create_task(_hold(request, channels, ready, network))
+    return _Begun(pid=pid, channels=channels, ready=ready, held=held, notices=notices)
 
 
 async def _network(request: _Request) -> tuple[Network | None, list[str]]:
@@ -305,32 +326,41 @@ def _start_bwrap(request: _Request, channels: Channels, network: Network | None)
     return _start([*outer, *command, *request.argv], channels, request.clean_environment())
 
 
-async def _run_begun(request: _Request, begun: _Begun, ask: "Ask") -> Running:
-    """Let the command run once its sandbox is what was looked at."""
-    channels, ready, network = begun.channels, begun.ready, begun.network
+async def _hold(request: _Request, channels: Channels, ready: Preparation, network: Network | None) -> _Held:
+    """Compare the sandbox with what was looked at, and let the shell of the command come up in it; the
+    command itself waits for `Running.let_run`."""
     enforcement = Enforcement(request.policy.limits)
     root_pid = await _root_process(channels)
     root = processes.open_handle(root_pid)
-    proxy: Proxy | None = None
     try:
         if network and not network.holds(root_pid):
             raise SandboxError("sandbox: the command would not be in its private network")
         if ready.checked:
             await verify(root_pid, ready.checked)
         enforcement.enforce(root_pid)
-        if request.policy.has_proxy:
-            proxy = await _open_proxy(root_pid, request.policy, ask)
         os.write(channels.release, b"1")
+    except BaseException:
+        root.close()
+        raise
+    return _Held(root=root, enforcement=enforcement)
+
+
+async def _run_begun(request: _Request, begun: _Begun, ask: "Ask") -> Running:
+    """Let the command run once its sandbox is what was looked at."""
+    held = await begun.held
+    proxy: Proxy | None = None
+    try:
+        if request.policy.has_proxy:
+            proxy = await _open_proxy(held.root.pid, request.policy, ask)
         running = Running(
             pid=begun.pid,
-            root=root,
-            channels=channels,
-            enforcement=enforcement,
-            preparation=ready,
+            root=held.root,
+            channels=begun.channels,
+            enforcement=held.enforcement,
+            preparation=begun.ready,
             proxy=proxy,
         )
     except BaseException:
-        root.close()
         if proxy:
             await proxy.close()
         raise

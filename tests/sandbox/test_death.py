@@ -235,6 +235,20 @@ async def test_a_sandbox_that_is_dropped_while_it_is_built_is_gone_as_a_whole(
     assert (started_for(world), sorted(world.ws.iterdir())) == ([], before)
 
 
+async def test_a_sandbox_that_is_dropped_once_its_command_waits_in_it_is_gone_as_a_whole(
+    world: World, found: ProbeResult
+) -> None:
+    files, before = sorted(Path("/proc/self/fd").iterdir()), sorted(world.ws.iterdir())
+    start = spawn(["touch", "ran"], policy=world.policy(), cwd=world.ws, probe=found, environ=world.environ())
+    await start.begin()
+    assert start._begun is not None
+    root = (await start._begun.held).root.pid
+    until(lambda: "sh\n" in [Path(f"/proc/{pid}/comm").read_text() for pid in children(root)])
+    await start.drop()
+    assert (started_for(world), sorted(world.ws.iterdir())) == ([], before)
+    assert sorted(Path("/proc/self/fd").iterdir()) == files
+
+
 async def test_an_unsandboxed_start_that_is_cancelled_never_runs_and_leaves_the_next_one_alone(
     shell: Shell,
 ) -> None:
