@@ -238,7 +238,7 @@ class Acts:
             app.editor.insert_paste(text)
 
     def _suspend(self) -> None:
-        self._app.action_suspend_process()
+        self._app.stop()
         self._app.call_later(self._app.say, "suspended and back; Ctrl+_ is the key that undoes", 4.0)
 
     # --- looking -------------------------------------------------------------------------------

@@ -209,6 +209,11 @@ class AgentApp(App[int], inherit_bindings=False):
         self._return_code = 1
         self._close_messages_no_wait()
 
+    def stop(self) -> None:
+        """Ctrl+Z."""
+        if isinstance(self._driver, AgentDriver):
+            self._driver.stop(group=True)
+
     def set_mouse(self, on: bool) -> None:
         """Mouse reports, at once."""
         if isinstance(self._driver, AgentDriver):

@@ -6,7 +6,9 @@ modifyOtherKeys for terminals without the kitty protocol, and the keys its table
 
 import codecs
 import contextlib
+import os
 import re
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from functools import partial
@@ -163,7 +165,10 @@ class InputParser(XTermParser):
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
         if _ANSWER.fullmatch(sequence):  # one that was cut right after its Esc
             return [events.Key(Keys.Ignore, sequence)]
-        found = super()._sequence_to_key_events(_OTHER_KEY.sub(_as_kitty, sequence), alt)
+        try:
+            found = list(super()._sequence_to_key_events(_OTHER_KEY.sub(_as_kitty, sequence), alt))
+        except (ValueError, OverflowError):  # a number that is no character, as noise or a broken paste has
+            return [events.Key(Keys.Ignore, sequence)]
         return [_with_alt(key) for key in found] if alt else found
 
 
@@ -186,6 +191,21 @@ def _split_marker(text: str, marker: str) -> tuple[str, str]:
         if text.endswith(marker[:size]):
             return text[:-size], text[-size:]
     return text, ""
+
+
+def _take_stop(whom: int) -> None:
+    """A stop by the system's own rules: none where no shell could continue it. The toolkit's own has none."""
+    handler = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+    os.kill(whom, signal.SIGTSTP)
+    signal.signal(signal.SIGTSTP, handler)
+
+
+def _is_in_front(descriptor: int) -> bool:
+    """Whether the terminal is ours to use, and not that of whoever put us into the background."""
+    try:
+        return os.tcgetpgrp(descriptor) == os.getpgrp()
+    except OSError:
+        return False
 
 
 def _lenient_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
@@ -226,6 +246,9 @@ class OutputThread(WriterThread):
 class AgentDriver(LinuxDriver):
     """The toolkit's driver with our modes."""
 
+    _is_on = False  # the terminal has our modes
+    _was_continued = False  # by a signal that nothing was done about yet
+
     def run_input_thread(self) -> None:
         linux_driver.XTermParser = InputParser  # type: ignore[attr-defined]  # the only way in: it is named there
         linux_driver.getincrementaldecoder = _lenient_decoder  # type: ignore[assignment, attr-defined]  # as above
@@ -233,14 +256,62 @@ class AgentDriver(LinuxDriver):
 
     def start_application_mode(self) -> None:
         linux_driver.WriterThread = OutputThread  # type: ignore[attr-defined]  # the only way in, as above
-        super().start_application_mode()  # type: ignore[no-untyped-call]  # the toolkit's
+        self._was_continued = True
+        while self._was_continued and not self._is_on:  # it stops in here as long as it is in the background
+            self._was_continued = False
+            super().start_application_mode()  # type: ignore[no-untyped-call]  # the toolkit's
+            self._is_on = self._writer_thread is not None and self._writer_thread.is_alive()
         self.write(_PUSH_TITLE + _MODIFY_KEYS)
         self.flush()
 
     def stop_application_mode(self) -> None:
+        self._is_on = False
         self.write(_PLAIN_KEYS + _POP_TITLE)
         with contextlib.suppress(OSError):  # the terminal may be gone (SIGHUP)
             super().stop_application_mode()
+
+    # --- stopped and continued: at a signal itself next to nothing, since a lock may be held ------
+
+    def _sigtstp_application(self, *_: object) -> None:
+        if self._is_on:
+            self._loop.call_soon_threadsafe(self.stop)
+        else:  # another program has the terminal
+            _take_stop(os.getpid())
+
+    def _sigcont_application(self, *_: object) -> None:
+        self._was_continued = True
+        if self._is_on:
+            self._loop.call_soon_threadsafe(self._continued)
+
+    def stop(self, *, group: bool = False) -> None:
+        """Stop with the terminal as it was, with `group` also whatever waits for us in our process group,
+        such as a script that started us. Where nobody could continue us it goes on at once."""
+        if self._is_on:
+            self.suspend_application_mode()
+            _take_stop(0 if group else os.getpid())
+            self._go_on()
+
+    def _continued(self) -> None:
+        """After a stop that nobody could catch (SIGSTOP), or none: the terminal may have other modes by now,
+        and what it had before ours is known already."""
+        if not (self._was_continued and self._is_on and _is_in_front(self.fileno)):
+            return
+        before = self.attrs_before
+        self._is_on = False
+        self.exit_event.set()
+        if self._key_thread is not None:
+            self._key_thread.join()
+        self.exit_event.clear()
+        self.write("\x1b[<u" + _PLAIN_KEYS + _POP_TITLE)  # what a start begins anew
+        self.close()
+        self._go_on()
+        self.attrs_before = before
+
+    def _go_on(self) -> None:
+        """Whoever shows what a key decides is told that the screen was away, before any is read."""
+        self.resume_application_mode()
+        with self._app._context():  # which a signal has none of
+            self._app.app_resume_signal.publish(self._app)
 
     @property
     def is_behind(self) -> bool:

@@ -94,6 +94,11 @@ class SheetApp(App[str], inherit_bindings=False):
         self._ended_by = number
         self.exit("")
 
+    def _came_back(self) -> None:
+        """The screen was away: a key that was typed meanwhile decides nothing."""
+        self._typed()
+        self.refresh(layout=True, repaint=True)
+
     def compose(self) -> ComposeResult:
         self._body = Body(self._theme_name)
         self._rule = Pane(theme=self._theme_name)
@@ -105,6 +110,7 @@ class SheetApp(App[str], inherit_bindings=False):
         yield self._foot
 
     def on_mount(self) -> None:
+        self.app_resume_signal.subscribe(self, lambda _: self._came_back(), immediate=True)
         self._draw()
         self.call_after_refresh(self._wait)
         if self._guardian is not None:

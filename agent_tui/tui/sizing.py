@@ -17,7 +17,13 @@ class Sizing:
 
     def __init__(self, app: "AgentApp") -> None:
         self._app = app
-        app.app_resume_signal.subscribe(app, lambda _: app.acts.do("redraw"), immediate=True)
+        app.app_resume_signal.subscribe(app, lambda _: self._came_back(), immediate=True)
+
+    def _came_back(self) -> None:
+        """Drawn anew: a key that was typed while the screen was away decides nothing."""
+        self._app.acts.do("redraw")
+        self._app.prompt.returned()
+        self._app.views.returned()
 
     def changed(self, width: int, height: int) -> None:
         """The terminal has this size."""

@@ -35,12 +35,21 @@ class Views:
 
     def session_changed(self) -> None:
         """Events of the session were applied."""
-        if len(self._app.screen_stack) > 1:
-            from agent_tui.tui.screens.view import View
+        for view in self._opened():
+            view.session_changed()
 
-            for screen in self._app.screen_stack:
-                if isinstance(screen, View):
-                    screen.session_changed()
+    def returned(self) -> None:
+        """The screen was away: what a key confirms is to be read again first."""
+        for view in self._opened():
+            view.disarm()
+            view.draw_frame()
+
+    def _opened(self) -> "list[View]":
+        if len(self._app.screen_stack) == 1:
+            return []
+        from agent_tui.tui.screens.view import View
+
+        return [screen for screen in self._app.screen_stack if isinstance(screen, View)]
 
     def close_all(self) -> None:
         """Back to the session."""

@@ -11,11 +11,12 @@ import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 import pyte
 
 from tests import picture
-from tests.waiting import WAIT_S
+from tests.waiting import WAIT_S, until
 
 ALTERNATE_SCREEN = 1049
 
@@ -47,17 +48,22 @@ class Tty:
         rows: int = 24,
         cwd: str = "/",
         answers: bool = True,
+        shell: bool = False,
     ) -> None:
+        """With `shell` it is a job of a shell, which can continue it; else nobody could."""
         self.data = b""
         self.code: int | None = None
         self.settings_before: list[object] = []
         self._screen = _Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self._answers = answers
-        self.pid, self._fd = pty.fork()
-        if self.pid == 0:  # the child: nothing but exec
+        self._leader, self._fd = pty.fork()
+        if self._leader == 0:  # the child: nothing but exec
+            if shell:
+                _be_a_job_of_mine()
             os.chdir(cwd)
             os.execvpe(argv[0], list(argv), dict(env))
+        self.pid = _job_of(self._leader) if shell else self._leader
         self.resize(columns, rows)
 
     # --- the screen ----------------------------------------------------------------------------
@@ -170,7 +176,7 @@ class Tty:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.pump()
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            pid, status = os.waitpid(self._leader, os.WNOHANG)
             if pid:
                 self.code = os.waitstatus_to_exitcode(status)
                 self.settle(0.1)
@@ -190,14 +196,42 @@ class Tty:
             time.sleep(0.02)
         raise AssertionError("it goes on without a terminal")
 
+    def await_stop(self) -> None:
+        """Wait until a signal has stopped the program."""
+        state = Path(f"/proc/{self.pid}/stat")
+        until(lambda: self.pump() and state.read_text().rpartition(")")[2].split()[0] == "T")
+
     def line_settings(self) -> list[object]:
         return termios.tcgetattr(self._fd)
 
     def close(self) -> None:
         if self.code is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
+            for pid in {self.pid, self._leader}:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             with contextlib.suppress(ChildProcessError):
-                os.waitpid(self.pid, 0)
+                os.waitpid(self._leader, 0)
         if self._fd >= 0:
             os.close(self._fd)
+
+
+def _be_a_job_of_mine() -> None:
+    """As an interactive shell does: returns in a child that has the terminal, in a group of its own."""
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    job = os.fork()
+    os.setpgid(job, job)
+    os.tcsetpgrp(0, job or os.getpid())
+    if job:
+        _, status = os.waitpid(job, 0)
+        code = os.waitstatus_to_exitcode(status)
+        os._exit(code if code >= 0 else 128 - code)
+    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+
+
+def _job_of(leader: int) -> int:
+    children = Path(f"/proc/{leader}/task/{leader}/children")
+    until(lambda: children.read_text())
+    return int(children.read_text())
+
+
+Starts = Callable[..., Tty]

@@ -108,6 +108,11 @@ async def test_nothing_typed_answers_a_sheet() -> None:
         assert app.is_running and app.return_value is None
         assert "keys work in a moment" in "\n".join(rows(app))
         arm(app, now)
+        app.app_resume_signal.publish(app)  # it was stopped and continued: who knows when this was typed
+        await pilot.press("t")
+        await pilot.pause(BURST_S + 0.02)
+        assert app.is_running and app.return_value is None
+        arm(app, now)
         await pilot.press("t")
         await pilot.pause(BURST_S + 0.02)
     assert app.return_value == "trust"

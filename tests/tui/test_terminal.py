@@ -4,9 +4,6 @@ import errno
 import io
 import os
 import signal
-import sys
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event, Timer
 
@@ -17,10 +14,9 @@ from textual.drivers._writer_thread import MAX_QUEUED_WRITES
 from agent_tui.tui.driver import PASTE_IDLE_S, InputParser, OutputThread
 from agent_tui.tui.probe import Answers, Probe, parsed
 from agent_tui.tui.toolkit import keys_told
-from tests.tui.emulated import Tty
+from tests.tui.emulated import Starts, Tty
 from tests.waiting import WAIT_S
 
-PLAY = Path(__file__).with_name("play.py")
 OFF = (
     b"\x1b[?1000l",
     b"\x1b[?1003l",
@@ -32,37 +28,6 @@ OFF = (
     b"\x1b[?1049l",
     b"\x1b[?25h",
 )
-Starts = Callable[..., Tty]
-
-
-@pytest.fixture
-def begin(tmp_path: Path) -> Iterator[Starts]:
-    """Starts the interface on a scene and waits for its first picture."""
-    opened: list[Tty] = []
-
-    def start(
-        scene: str = "idle", *settings: str, wait_for: str = "ready", answers: bool = True, **environ: str
-    ) -> Tty:
-        env = {
-            key: value
-            for key, value in os.environ.items()
-            if key not in ("NO_COLOR", "TMUX", "EDITOR", "VISUAL")
-        }
-        env |= {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **environ}
-        tty = Tty(
-            [sys.executable, str(PLAY), scene, str(tmp_path), *settings],
-            env=env,
-            cwd=str(tmp_path),
-            answers=answers,
-        )
-        opened.append(tty)
-        tty.settings_before = tty.line_settings()
-        tty.until(wait_for)
-        return tty
-
-    yield start
-    for tty in opened:
-        tty.close()
 
 
 def test_a_paste_without_an_end_is_given_up_and_keys_act_again() -> None:
@@ -303,9 +268,16 @@ def test_a_large_paste_is_one_insertion_and_arrives_whole(begin: Starts, tmp_pat
     assert sent(tmp_path).count("Submit(") == 1
 
 
-@pytest.mark.parametrize(
-    "data", [b"caf\xe9 ", b"\x1b[M\x20\xc8\xc8", b"\xe2\x28\xff\xfe"], ids=["latin-1", "mouse", "none"]
-)
+NO_TEXT = {
+    "latin-1": b"caf\xe9 ",
+    "mouse": b"\x1b[M\x20\xc8\xc8",
+    "none": b"\xe2\x28\xff\xfe",
+    "keys beyond all characters": b"\x1b[99999999~\x1b[1114112u\x1b[97;;1114112u",
+    "the same of xterm": b"\x1b[27;5;99999999999~\x1b[27;2;1114112~\x1b[27;5;1114112~",
+}
+
+
+@pytest.mark.parametrize("data", NO_TEXT.values(), ids=NO_TEXT)
 def test_bytes_that_are_no_text_end_nothing(begin: Starts, tmp_path: Path, data: bytes) -> None:
     tty = begin()
     tty.send(data)
@@ -369,57 +341,6 @@ def test_ctrl_q_does_nothing(begin: Starts) -> None:
     tty = begin()
     tty.send("\x11still here")
     tty.until("still here")
-
-
-def test_suspend_and_back_draws_anew(begin: Starts) -> None:  # A40
-    tty = begin()
-    tty.send("draft")
-    tty.until("draft")
-    for times, size in enumerate(((90, 20), (100, 30)), 1):
-        tty.send("\x1a")
-        assert _stopped(tty)
-        tty.until(lambda tty: tty.data.count(b"\x1b[?1049l") == times)  # noqa: B023 - waited for here
-        assert tty.line_settings() == tty.settings_before
-        tty.resize(*size)
-        tty.signal(signal.SIGCONT)
-        tty.until(lambda tty: tty.data.count(b"\x1b[?1049h") == times + 1)  # noqa: B023 - as above
-        tty.until("Ctrl+_ is the key that undoes")
-        tty.send(f" {times}")
-        tty.until("draft 1 2"[: 5 + 2 * times])
-    tty.send(" more")
-    tty.until("draft 1 2 more")
-    assert len(tty.lines) == 30
-    tty.send("\x03")
-    tty.until(lambda tty: "draft 1 2 more" not in tty.text)
-    tty.send("\x04")
-    assert tty.wait() == 0
-
-
-@pytest.mark.parametrize("key", ["\x1a", ""])  # pressed, or the signal from outside
-def test_suspend_and_back_in_the_same_size_shows_all_of_the_screen(begin: Starts, key: str) -> None:
-    tty = begin("asks", wait_for="y  once")
-    before = tty.text
-    tty.send(key) if key else tty.signal(signal.SIGTSTP)
-    assert _stopped(tty)
-    tty.until(lambda tty: b"\x1b[?1049l" in tty.data)
-    tty.signal(signal.SIGCONT)
-    tty.until(lambda tty: tty.data.count(b"\x1b[?1049h") == 2)
-    tty.until("y  once")
-    tty.until(lambda tty: _without_activity(tty.text) == _without_activity(before))
-
-
-def _without_activity(text: str) -> str:
-    return "\n".join(row for row in text.split("\n") if not row.startswith("──"))
-
-
-def _stopped(tty: Tty) -> bool:
-    end = time.monotonic() + WAIT_S
-    while time.monotonic() < end:
-        tty.pump()
-        pid, status = os.waitpid(tty.pid, os.WNOHANG | os.WUNTRACED)
-        if pid:
-            return os.WIFSTOPPED(status)
-    return False
 
 
 def test_resize_keeps_the_draft_and_says_when_it_is_too_small(begin: Starts) -> None:

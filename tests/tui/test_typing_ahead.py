@@ -111,6 +111,16 @@ async def test_a_key_that_is_held_down_confirms_no_preview(tmp_path: Path) -> No
         assert len(it.engine.sent_of(commands.Rollback)) == 1
 
 
+async def test_a_preview_that_was_away_is_read_again_before_it_is_confirmed(tmp_path: Path) -> None:
+    async with driven(tmp_path, on=gallery.Scene().on) as it:
+        await it.feed(b"/checkpoints\r\r")
+        await it.until("conflicts")
+        await it.act("arm")
+        it.app.app_resume_signal.publish(it.app)  # as after Ctrl+Z and `fg`
+        await it.press("enter")
+        assert it.engine.sent_of(commands.Rollback) == []
+
+
 async def test_a_preview_that_cannot_be_shown_whole_is_not_confirmed(tmp_path: Path) -> None:
     without_grants = gallery.Scene(data={gallery.Q.GRANTS: None})
     async with driven(tmp_path, on=without_grants.on) as it:
