@@ -84,6 +84,17 @@ def checkpoints(data: Any) -> list[str]:
     ]
 
 
+def points(data: Any) -> list[Any]:
+    """Of a session's checkpoints, newest first: before a message, or before a call that changed something."""
+    found, changes_later = [], False
+    for each in data:
+        phase = each["cause"]["phase"]
+        if phase == "turn_start" or (phase == "before_call" and (each.get("after") or changes_later)):
+            found.append(each)
+        changes_later = bool(each.get("changes"))
+    return found
+
+
 def kept(data: Any) -> list[str]:
     """What they take and for how long they are kept."""
     return [f"They take {size_text(data['size_bytes'])} on disk and are kept {data['days']:g} days."]

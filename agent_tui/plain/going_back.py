@@ -35,6 +35,13 @@ class GoingBack:
         self._terms = terms
         self._standing = terms.standing
 
+    async def rewind(self, _: str) -> None:
+        """To before a message of this session, or a call in it that changed something."""
+        found = await self._terms.facts(Subject.CHECKPOINTS, session=self._standing.session_id)
+        target = await self._point(facts.points(found)) if found is not None else None
+        if target:
+            await self.rollback(target)
+
     async def rollback(self, rest: str) -> None:
         """`[ID] [MODE] [PATH]`; what is left out is asked for."""
         target, _, more = rest.partition(" ")
@@ -48,7 +55,8 @@ class GoingBack:
             self._terms.say("One path goes back with the mode files.")
             return
         if not target:
-            target = await self._point() or ""
+            found = await self._terms.facts(Subject.CHECKPOINTS)
+            target = await self._point(found) or "" if found is not None else ""
         only = {"paths": path.strip()} if path else {}
         data = await self._terms.facts(Subject.ROLLBACK_PLAN, id=target, **only) if target else None
         if data is None:
@@ -118,10 +126,9 @@ class GoingBack:
         size = await self._terms.facts(Subject.KEPT) if found else None
         self._terms.say(*(facts.kept(size) if size is not None else ()))
 
-    async def _point(self) -> str | None:
-        found = await self._terms.facts(Subject.CHECKPOINTS)
+    async def _point(self, found: Sequence[Mapping[str, Any]]) -> str | None:
         if not found:
-            self._terms.say(*(facts.checkpoints(found) if found is not None else ()))
+            self._terms.say(*facts.checkpoints(found))
             return None
         shown = list(found)[:MOST_SHOWN]
         at = await chosen(self._terms, [facts.checkpoint(each) for each in shown], "go back to")

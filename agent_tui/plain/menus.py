@@ -29,6 +29,7 @@ class Menus:
         back = GoingBack(terms)
         self._table = {
             "checkpoints": back.checkpoints,
+            "rewind": back.rewind,
             "rollback": back.rollback,
             "redo": back.redo,
             "sessions": sessions.sessions,

@@ -170,7 +170,12 @@ COMMANDS: Mapping[str, Slash] = {
         parse=_menu("rollback"),
         anytime=False,
     ),
-    "rewind": Slash(usage="/rewind", does="the same", parse=_menu("rollback"), anytime=False),
+    "rewind": Slash(
+        usage="/rewind",
+        does="go back to before a message or call of this session",
+        parse=_menu("rewind"),
+        anytime=False,
+    ),
     "redo": Slash(
         usage="/redo", does="undo the last rollback, with preview", parse=_menu("redo"), anytime=False
     ),
