@@ -344,7 +344,9 @@ def _mask_env_files(pins: Pins, policy: Policy, root: Path) -> None:
     found = [place for place in survey.recent(root).env_files if place not in policy.readable]
     git = pins.repository if root == policy.workspace else None
     for place in found:
-        tracked = git is not None and repository.is_tracked(git, str(place.relative_to(root)))
+        # a command that adds a masked file adds it as empty, and must not come to see it by that
+        name = str(place.relative_to(root))
+        tracked = git is not None and repository.is_tracked(git, name, with_content=True)
         if place.exists() and not tracked:
             pins.masked.append(place)
             blank = pins.blanks.like(StandIn(path=place))

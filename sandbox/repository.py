@@ -208,11 +208,19 @@ def gitlinks(repository: Repository) -> set[str]:
     return {record.partition("\t")[2] for record in records if record.startswith("160000 ")}
 
 
-_tracked: dict[Path, tuple[tuple[int, int, int], dict[str, bool]]] = {}
+# the last 20 bytes of the name that git has for an empty file, by SHA-1 and by SHA-256
+_EMPTY = tuple(
+    map(
+        bytes.fromhex,
+        ("e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "b1e9a7dcda1185436fe141f7749120a303721813"),
+    )
+)
+_tracked: dict[Path, tuple[tuple[int, int, int], dict[str, bytes]]] = {}
 
 
-def is_tracked(repository: Repository, path: str) -> bool:
-    """Whether the index names `path`, relative to the workspace; the index is read, git is not run."""
+def is_tracked(repository: Repository, path: str, *, with_content: bool = False) -> bool:
+    """Whether the index names `path`, relative to the workspace, and with `with_content` not as an empty
+    file; the index is read, git is not run."""
     index = repository.git_dir / "index"
     try:
         state = index.stat()
@@ -223,17 +231,19 @@ def is_tracked(repository: Repository, path: str) -> bool:
         if known is None or known[0] != stamp:
             known = _tracked[index] = (stamp, {})
         if path not in known[1]:
-            known[1][path] = _names(index.read_bytes(), os.fsencode(path))
-        return known[1][path]
+            known[1][path] = _entry(index.read_bytes(), os.fsencode(path))
+        entry = known[1][path]
+        return bool(entry) and not (with_content and entry in _EMPTY)
     except OSError:
         return False
 
 
-def _names(index: bytes, name: bytes) -> bool:
+def _entry(index: bytes, name: bytes) -> bytes:
+    """The end of the object name that the index has for `name`, or nothing."""
     place = index.find(name + b"\0")
     while place > 0:
         # the 16 bits before a name hold its length (gitformat-index(5)), so `x/.env` is no `.env`
         if int.from_bytes(index[place - 2 : place], "big") & 0xFFF == len(name):
-            return True
+            return index[place - 22 : place - 2]
         place = index.find(name + b"\0", place + 1)
-    return False
+    return b""

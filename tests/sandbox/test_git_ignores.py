@@ -160,6 +160,17 @@ async def test_a_masked_file_is_not_committed_as_empty(shell: Shell) -> None:
     assert outside(shell, STATUS) == ["?? .env"]
 
 
+@pytest.mark.parametrize(
+    "script", ["git add -f .env", "git add -fN .env", "git add -f .env && git commit -qm a"]
+)
+async def test_a_masked_file_that_a_command_adds_stays_masked(shell: Shell, script: str) -> None:
+    (shell.world.ws / ".env").write_text("KEY=1\n")
+    assert await lines(shell, f"{script}; cat .env") == []
+    assert await lines(shell, "cat .env") == []
+    outside(shell, "git add -f .env")
+    assert await lines(shell, "cat .env") == ["KEY=1"]
+
+
 async def test_a_command_outside_keeps_its_settings_and_leaves_nothing(shell: Shell) -> None:
     environ = shell.world.environ() | {
         "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "my.own", "GIT_CONFIG_VALUE_0": "kept",
