@@ -81,6 +81,7 @@ class PlainApp:
         self.named: Callable[[str], None] = lambda _: None  # is given the id of the session
         self._menus = Menus(self)
         self._open: dict[str, Question] = {}
+        self._settling: dict[str, LostResultAsked] = {}  # by the command that may be refused
         self._replies: dict[str, asyncio.Future[Inspected | Refused]] = {}
         self._recalling = ""  # id of the command that asks for what an earlier process stored
         self._behind: list[Event] = []  # that wait for it, the start of this process first
@@ -193,6 +194,7 @@ class PlainApp:
                 self.named(body.session_id)
             case TurnStarted():
                 self._working.set()
+                self._settling.clear()
             case TurnEnded():
                 self._working.clear()
             case ApprovalAsked() | QuestionAsked() | LostResultAsked():
@@ -203,6 +205,10 @@ class PlainApp:
             case ApprovalDecided(approval_id=answered) | QuestionAnswered(question_id=answered):
                 if self._open.pop(answered, None) is not None and answered == self._asked:
                     self._lines.set_aside()
+            case Refused(command_id=refused) if refused in self._settling:
+                question = self._settling.pop(refused)
+                self._open = {question.question_id: question, **self._open}
+                self._set_aside()
             case _:
                 pass
         self._note_idle()
@@ -407,6 +413,8 @@ class PlainApp:
             self._note_idle()
             if isinstance(answer, Settle) and answer.choice == "stop":
                 self.say(*self.standing.pause(self._open.values()))
+            elif isinstance(question, LostResultAsked):
+                self._settling[f"plain-{self._commands}"] = question
 
     async def _answer_to(self, question: Question) -> CommandBody | None:
         asking = Asking(

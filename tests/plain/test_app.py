@@ -434,7 +434,25 @@ async def test_the_end_of_the_input_waits_for_no_turn_while_a_result_stays_lost(
     app = PlainApp(engine, config(tmp_path), FakeLines(["1", second]))
     assert await asyncio.wait_for(app.run(None), timeout=WAIT_S) == 0
     choices = [body.choice for body in engine.sent if isinstance(body, Settle)]
-    assert choices == ["keep", "keep" if second == "1" else "stop"]
+    assert choices == ["keep", *(["keep", "stop"] if second == "1" else ["stop"])]
+
+
+async def test_an_answer_about_a_lost_result_that_is_refused_leaves_the_question_open(tmp_path: Path) -> None:
+    engine = FakeEngine(lambda _: [])
+
+    def react(body: CommandBody) -> list[Body]:
+        if isinstance(body, Settle) and len(engine.sent) == 1:
+            return [Refused(command_id="plain-1", reason="the disk is full")]
+        begun = TurnStarted(task_id="t1", run_id="r1")
+        return [begun, ENDED] if isinstance(body, Settle) else []
+
+    engine.react = react
+    paused = SessionStarted(session_id="7f3a0000", workspace="/w", model="d/d", paused=True)
+    for body in (paused, LOST, READY):
+        engine.queue.put_nowait(body)
+    app = PlainApp(engine, config(tmp_path), FakeLines(["1", "1"]))
+    assert await asyncio.wait_for(app.run(None), timeout=WAIT_S) == 0
+    assert [body.choice for body in engine.sent if isinstance(body, Settle)] == ["keep", "keep"]
 
 
 async def test_ctrl_c_stops_a_command_of_the_person(tmp_path: Path) -> None:
