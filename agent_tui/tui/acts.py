@@ -113,7 +113,7 @@ class Acts:
         if steers:
             app.session.dropped.add(steers[-1].input_id)
             app.link.send(commands.EditPending(input_id=steers[-1].input_id, text=None))
-            app.link.send(
+            self._say(
                 commands.Submit(
                     text=steers[-1].text, images=steers[-1].images, kind=InputKind.STEER, now=True
                 )
@@ -131,11 +131,15 @@ class Acts:
             quiet = text.startswith("!!")
             command = text.lstrip("!").strip()
             if command:
-                app.link.send(commands.RunShell(command=command, to_context=not quiet))
+                sent = app.link.send(commands.RunShell(command=command, to_context=not quiet))
+                app.session.sent[sent] = (text, ())
             return
         app.offering.take()
-        app.link.send(commands.Submit(text=text, images=app.attaching.take(), kind=kind, now=now))
+        self._say(commands.Submit(text=text, images=app.attaching.take(), kind=kind, now=now))
         app.transcript.follow()
+
+    def _say(self, body: commands.Submit) -> None:
+        self._app.session.sent[self._app.link.send(body)] = (body.text, tuple(body.images))
 
     def _edit_pending_or_history(self) -> None:
         if self._app.session.pending:

@@ -58,6 +58,8 @@ class Feed:
             self._at, self._seq = event.at, event.seq
             if isinstance(event.body, _HEARD):
                 self.state.heard_at = event.at
+            if not isinstance(event.body, events.Refused):
+                self.state.sent.pop(event.cause, None)  # it was taken
             self.state.changed.take(event.body)
             handler(self, event.body)
             if not self.state.is_stoppable:
@@ -393,6 +395,10 @@ class Feed:
         for asked in self.state.asked:
             if asked.id == question:  # an answer that was not taken: the question is open again
                 asked.answer = ""
+        text, images = self.state.sent.pop(body.command_id, ("", ()))
+        if text:  # back into the editor
+            self.state.returned.append(text)
+            self.state.images_back += images
         self.add(blocks.Notice(text=body.reason))
 
 

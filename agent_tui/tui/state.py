@@ -123,6 +123,7 @@ class State:
     going_back: int | None = None  # steps of a rollback or redo that was sent and has not ended
     changed: Outstanding = field(default_factory=Outstanding)  # files, in this session
     answers: dict[str, str] = field(default_factory=dict)  # command → question that it answers
+    sent: dict[str, tuple[str, tuple[Image, ...]]] = field(default_factory=dict)  # command → what was typed
     dropped: set[str] = field(default_factory=set)  # pending ids that were removed, not taken back
     given_back: int = 0  # of them, those that an end of the run gave back, to be said once
     returned: list[str] = field(default_factory=list)  # texts for the editor, taken by the app

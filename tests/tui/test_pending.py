@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from agent_tui.engine import commands, events
 from agent_tui.engine.types import InputKind
 from checkpoints.types import Phase
@@ -98,3 +100,19 @@ async def test_a_rollback_of_the_conversation_counts_the_messages_and_brings_the
         await it.press("enter")
         sent = it.engine.sent[-1]
         assert isinstance(sent, commands.Submit) and sent.images == (picture,)
+
+
+@pytest.mark.parametrize("typed", ["keep me", "!make"])
+async def test_what_the_engine_refuses_is_in_the_editor_again(tmp_path: Path, typed: str) -> None:
+    picture = Image(media_type="image/png", data="aGk=", name="a.png")
+    async with driven(tmp_path) as it:
+        sent: list[commands.Command] = []
+        it.engine.send = sent.append  # type: ignore[method-assign]  # its id is in the refusal
+        it.app.attaching.give_back([picture])
+        await it.feed(typed.encode() + b"\r")
+        assert it.app.editor.text == "" and len(sent) == 1
+        it.engine.emit(events.Refused(command_id=sent[0].id, reason="the disk is full"))
+        await it.settle()
+        assert it.app.editor.text == typed and "the disk is full" in it.screen
+        await it.feed(b"\x15more\r")
+        assert sent[-1].body == commands.Submit(text="more", images=(picture,)), "nor is a picture lost"
