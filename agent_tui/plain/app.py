@@ -30,7 +30,6 @@ from agent_tui.engine.events import (
     ApprovalAsked,
     ApprovalDecided,
     Event,
-    InputReturned,
     Inspected,
     LostResultAsked,
     QuestionAnswered,
@@ -143,11 +142,11 @@ class PlainApp:
                 if isinstance(event.body, SessionClosed):
                     break
         finally:
+            self._begun.set()  # first, since a stdout that takes nothing must hold nothing up
+            self._closed.set()
             if self._recalling:  # it is not answered any more
                 self._recall(())
             self._print_held()
-            self._begun.set()
-            self._closed.set()
             for sent, future in self._replies.items():  # nobody is left to answer
                 if not future.done():
                     future.set_result(Refused(command_id=sent, reason="the session is closed"))
@@ -183,11 +182,10 @@ class PlainApp:
             if not reply.done():  # nobody waits for it any more
                 reply.set_result(body)
             return
-        self._sent.take(event)
-        if isinstance(body, InputReturned):  # the next draft, with its pictures
-            known = self.standing.pending.get(body.input_id)
-            self._menus.give_back(known.images if known is not None else ())
-            self._give_back(body.text)
+        typed = self._sent.take(event, self.standing.pending)
+        if typed is not None:  # the next draft, with its pictures
+            self._menus.give_back(typed.images)
+            self._give_back(typed.text)
         self.standing.take(body)
         match body:
             case SessionStarted():

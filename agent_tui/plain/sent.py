@@ -1,11 +1,14 @@
 """Commands that line mode sent and that have not begun, or run: the end of its input waits for them."""
 
+from collections.abc import Mapping
+
 from agent_tui.engine.commands import Command, CommandBody, Compact, Continue, RunShell, Set, Settle, Submit
 from agent_tui.engine.events import (
     CallEnded,
     CallProposed,
     Event,
     InputAccepted,
+    InputReturned,
     Refused,
     SettingChanged,
     StatusChanged,
@@ -44,12 +47,14 @@ class Sent:
             case _:
                 pass
 
-    def take(self, event: Event) -> None:
-        """What the engine says of them."""
+    def take(self, event: Event, pending: Mapping[str, InputAccepted]) -> Submit | None:
+        """What the engine says of them; what was typed, where it is given back."""
         match event.body:
+            case InputReturned(input_id=returned, text=text):
+                known = pending.get(returned)
+                return Submit(text=text, images=known.images if known is not None else ())
             case Refused(command_id=refused):
-                if isinstance(self._bodies.pop(refused, None), Settle):
-                    self._stay_lost()
+                return self._refused(self._bodies.pop(refused, None))
             case InputAccepted() | SettingChanged():
                 self._bodies.pop(event.cause, None)
             case TurnStarted() | TurnEnded():  # one turn is for all, and one that runs needs none
@@ -64,6 +69,14 @@ class Sent:
                 self._drop(RunShell)
             case _:
                 pass
+        return None
+
+    def _refused(self, body: CommandBody | None) -> Submit | None:
+        if isinstance(body, Settle):
+            self._stay_lost()
+        if isinstance(body, RunShell):
+            return Submit(text=f"{'!' if body.to_context else '!!'}{body.command}")
+        return body if isinstance(body, Submit) else None
 
     def _stay_lost(self) -> None:
         self._stays_lost = True

@@ -43,6 +43,7 @@ def shell(program: Program, line: str, *, cwd: Path | None = None, **environ: st
         "sessions",
         "completions bash",
         "exec -m demo/scripted --json hi",
+        "--plain -m demo/scripted hi",
     ],
 )
 def test_a_full_disk_under_stdout_is_one_line(program: Program, line: str) -> None:

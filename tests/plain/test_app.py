@@ -784,3 +784,13 @@ async def test_other_sessions_are_named_deleted_and_read(
     for told_so in ("Nothing was deleted.", "ab12 is deleted.", "No other session yet.", "you> mend it"):
         assert f"{told_so}\n" in out
     assert "removed: a\nadded: b\n" in out
+
+
+async def test_what_is_refused_is_the_next_draft(tmp_path: Path) -> None:
+    def react(body: CommandBody) -> list[Body]:
+        refused = Refused(command_id="plain-1", reason="a run is under way")
+        return [refused] if isinstance(body, RunShell) else []
+
+    lines = FakeLines(["!!make", ""])
+    await run(tmp_path, lines, react)
+    assert "!!make" in lines.drafts
