@@ -2,11 +2,12 @@
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import termios
-import tty
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tui import external_editor, handover, told
@@ -15,6 +16,8 @@ from agent_tui.tui.opening import KEYS
 
 if TYPE_CHECKING:
     from agent_tui.tui.app import AgentApp
+
+ENDS_S = 0.5  # for a program in front to end once we are told to
 
 
 class Outside:
@@ -42,10 +45,19 @@ class Outside:
 
     def _in_front(self, argv: Sequence[str], then: Callable[[], None] = lambda: None) -> int:
         """The exit code of a program that has the terminal, also for what comes then. Raises OSError."""
-        with self._app.suspend():
-            code = subprocess.run(argv, cwd=self._app.config.workspace).returncode
-            then()
-            return code
+        failed: OSError | _ToldToEndError
+        with self._app.suspend():  # which an exception would not end
+            try:
+                with _signals_of_another():
+                    code = _ended(argv, self._app.config.workspace)
+                    then()
+                    return code
+            except (OSError, _ToldToEndError) as error:
+                failed = error
+        if isinstance(failed, OSError):
+            raise failed
+        self._app.acts.end_by_signal(128 + failed.number)
+        return 1
 
     async def look_at_multiplexer(self) -> None:
         """Say what tmux keeps from us, and which of its settings gives it."""
@@ -88,12 +100,54 @@ class Outside:
         return handover.anew(self._app.config, session.status.model, (session.first_model, session.base_url))
 
 
+class _ToldToEndError(Exception):
+    """By a signal."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+@contextlib.contextmanager
+def _signals_of_another() -> Iterator[None]:
+    """While another program has the terminal and our loop stands still: Ctrl+C is meant for that program,
+    and what tells us to end does not wait for it. Raises _ToldToEndError."""
+
+    def end(number: int, _: object) -> None:
+        raise _ToldToEndError(number)
+
+    noted = signal.set_wakeup_fd(-1)  # else the loop would act upon them later
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(noted)
+
+
+def _ended(argv: Sequence[str], directory: Path) -> int:
+    """The exit code of a program, which does not outlive us."""
+    with subprocess.Popen(argv, cwd=directory) as process:
+        try:
+            return process.wait()
+        except _ToldToEndError:
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(ENDS_S)
+            process.kill()
+            raise
+
+
 def _wait_for_key() -> None:
     """Any key, Esc and Enter among them; none that was typed before; at once where there is no terminal."""
     with contextlib.suppress(OSError, termios.error):
         before = termios.tcgetattr(0)
         try:
-            tty.setcbreak(0)  # drops what was typed so far
+            mode = termios.tcgetattr(0)
+            mode[3] &= ~(termios.ECHO | termios.ICANON | termios.ISIG)  # Ctrl+C is a key too
+            termios.tcsetattr(0, termios.TCSAFLUSH, mode)  # drops what was typed so far
             sys.stdout.write("\nEsc or Enter returns to the session ")
             sys.stdout.flush()
             os.read(0, 64)

@@ -102,3 +102,46 @@ def test_it_does_not_stop_where_nobody_could_continue_it(begin: Starts) -> None:
     tty.until(lambda tty: tty.data.count(b"\x1b[?1049h") == 2)
     tty.send("goes on")
     tty.until("goes on")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the interface is said to be, in a home of its own: a program in front is started there."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "src" / "slugkit").mkdir(parents=True)
+
+
+EDITOR = "sh -c 'echo in front; exec sleep 60'"
+
+
+@pytest.mark.usefixtures("workspace")
+def test_ctrl_c_for_a_program_in_front_ends_only_that(begin: Starts) -> None:
+    tty = begin(shell=True, EDITOR=EDITOR)
+    tty.send("draft")
+    tty.until("draft")
+    tty.send("\x07")
+    tty.until("in front")
+    tty.send("\x03")
+    tty.until(lambda tty: tty.data.count(b"\x1b[?1049h") == 2)
+    tty.send(" more")
+    tty.until("draft more")
+
+
+@pytest.mark.usefixtures("workspace")
+def test_an_editor_that_does_not_start_takes_no_screen_away(begin: Starts) -> None:
+    tty = begin(EDITOR="/no/such/editor")
+    tty.send("draft\x07")
+    tty.until("`/no/such/editor` did not start: No such file or directory")
+    tty.send(" more")
+    tty.until("draft more")
+
+
+@pytest.mark.usefixtures("workspace")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_it_ends_at_a_signal_while_a_program_is_in_front(begin: Starts, number: int) -> None:  # A39
+    tty = begin(EDITOR=EDITOR)
+    tty.send("\x07")
+    tty.until("in front")
+    tty.signal(number)
+    assert tty.wait() == 128 + number
+    assert tty.line_settings() == tty.settings_before
