@@ -23,12 +23,18 @@ _NAMES = (
     r"|yarn test|pnpm test|dotnet test)"
 )
 _CHECK = rf"{_WORDS_BEFORE}(?:\S*/)?{_NAMES}(?=\s|$)"
-_EXECUTES = r"exec\s+(?!\d*[<>&])\S"  # and nothing behind it runs
+_HIDES = r"\$\(|[<>]\(|`|(?:^|[\s/])(?:ba|da|k|z)?sh\s"  # the result of a check behind it is lost
+_EXECUTES = r"exec\s+\S"  # and nothing behind it runs
 _HARDLY_FAILS = (  # so a failure of the line is taken for one of another command
-    r"(?:cd|pushd|popd|export|source|\.|set|unset|echo|printf|true|:|mkdir|umask|pwd|sleep|tee|cat|tail)(?=\s|$)|\w+=\S*$"
+    r"(?:cd|pushd|popd|export|source|\.|set|unset|echo|printf|true|:|mkdir|umask|pwd|sleep|tee|cat|tail)(?=\s|$)|\w+=[^\s`(]*$"
 )
-_CHANGES_THE_REST = r"(?:trap|alias|eval|function|coproc|shopt|builtin|command\s+set)(?=\s|$)"
+_CHANGES_THE_REST = (  # or may, as a file does that is read for more than an environment
+    r"(?:trap|alias|eval|function|coproc|shopt|builtin|hash|enable"
+    r"|(?:source|\.)(?!\s.*(?:activate|env|rc|profile|nvm)))(?=\s|$)"
+)
+_ASSIGNMENT = r"\w+(?:\[[^\]]*\])?\+?="
 _LEAVES = r"(?:exit|return)(?=\s|$)"
+_NAMES_A_WORD = ("for", "case", "select")  # which is no command
 _OPENS, _CLOSES = ("if", "for", "while", "until", "case", "select"), ("fi", "done", "esac")
 _WORD_THAT_STARTS = ("then", "do", "else", "elif", "!", "{", "time")
 _NO_COMMAND = (*_CLOSES, "then", "do", "else", "elif", "!", "}")
@@ -36,9 +42,11 @@ _NO_COMMAND = (*_CLOSES, "then", "do", "else", "elif", "!", "}")
 _MAX_FOLLOWED = 8_000  # characters; all ways through more of them would take a while
 
 _TOKEN = re.compile(
-    r"(?P<blank>[ \t\r]+|\\\n)"
-    r"|(?P<document><<-?(?!<)[ \t]*(?P<end>'[^'\n]*'|\"[^\"\n]*\"|[^\s;&|<>()]+))"
-    r"|(?P<text>\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|`(?:\\.|[^`\\])*`|[<>]+[&|]|&>+|[<>]+)"
+    r"(?P<blank>[ \t\r]+)"
+    r"|(?P<nothing>\\\n)"
+    r"|(?P<document><<-?(?!<)[ \t]*(?P<end>'[^'\n]*'|\"[^\"\n\\]*\"|[^\s;&|<>()'\"\\$`]+)(?=[\s;&|<>()]|$))"
+    r"|(?P<text>\\.|\$'(?:\\.|[^'\\])*'|'[^']*'|\"(?:\\.|[^\"\\])*\"|`(?:\\.|[^`\\])*`|[<>](?=\())"
+    r"|(?P<redirection>[<>]+[&|]|&>+|[<>]+)"
     r"|(?P<operator>&&|\|\||\|&|;;&?|;&|[;&|\n()])"
     r"|(?P<char>.)",
     re.DOTALL,
@@ -79,6 +87,7 @@ class _NotFollowedError(Exception):
 class _Token(NamedTuple):
     text: str
     is_operator: bool = False
+    is_target: bool = False  # of a redirection, which may stand anywhere in a command
 
 
 class _Block(NamedTuple):
@@ -108,45 +117,49 @@ _Line = tuple[_List, ...]
 
 
 def _tokens(command: str) -> Iterator[_Token]:
-    word, documents, at = "", [], 0
+    word, documents, is_target, at = "", [], False, 0
     while at < len(command):
         found = _TOKEN.match(command, at)
         assert found is not None
         text, kind, at = found.group(), found.lastgroup, found.end()
         if text == "#" and not word:
-            end = command.find("\n", at)
-            at = len(command) if end < 0 else end
+            kind, at = "nothing", (command + "\n").index("\n", at)
+        elif text == "(" and (word or command[at : at + 1] == "("):
+            kind, at = "text", _closing(word, command, at)
+            text = command[found.start() : at]
+        if kind in ("text", "char"):
+            word += _followed(text)
+        if kind in ("text", "char", "nothing") or (kind == "blank" and not word):
             continue
-        if kind == "char" and text in "'\"`\\":  # it is never closed
+        if word and not (kind in ("redirection", "document") and re.fullmatch(r"\d+|\{\w+\}", word)):
+            yield _Token(word, is_target=is_target)
+            is_target = False
+        if is_target or text == "<<":  # a target is missing, or not understood
             raise _NotFollowedError
-        if text == "(" and not word and command[at : at + 1] == "(":  # arithmetic
-            raise _NotFollowedError
-        if text == "(" and word:
-            if re.fullmatch(r"[\w.-]+", word):
-                raise _NotFollowedError  # a function
-            end = _closing(command, at)
-            word, at = word + command[found.start() : end], end
-            continue
-        if kind in ("text", "char", "document", "end"):
-            word += text
-            if found["document"]:
-                documents.append((found["end"].strip("'\""), text.startswith("<<-")))
-            continue
-        if word:
-            yield _Token(word)
-        word = ""
+        word, is_target = "", kind == "redirection"
         if kind == "operator":
             yield _Token(text, is_operator=True)
+        if found["document"]:
+            documents.append((found["end"].strip("'\""), text.startswith("<<-")))
         if text == "\n":
             for last, has_tabs in documents:
                 at = _behind_document(command, at, last, has_tabs=has_tabs)
             documents = []
     if word:
-        yield _Token(word)
+        yield _Token(word, is_target=is_target)
 
 
-def _closing(command: str, at: int) -> int:
-    """Behind the parenthesis that closes what opened before `at`."""
+def _followed(text: str) -> str:
+    """A part of a word; quotes that are never closed are not followed, nor some with quotes in them."""
+    if text in ("'", '"', "`", "\\") or (text[0] == '"' and text.count("$(") > text.count(")")):
+        raise _NotFollowedError
+    return text
+
+
+def _closing(word: str, command: str, at: int) -> int:
+    """Behind the parenthesis that closes what opened in a word before `at`."""
+    if re.fullmatch(r"[\w.-]*", word):  # arithmetic, a function
+        raise _NotFollowedError
     depth = 1
     while at < len(command):
         found = _TOKEN.match(command, at)
@@ -216,41 +229,50 @@ class _Parser:
             raise _NotFollowedError
         if token.text in ("(", "{"):
             group = _Group(self.line(")" if token.is_operator else "}"), is_subshell=token.is_operator)
-            self._words()  # redirections
+            if not all(word.is_target for word in self._words()):
+                raise _NotFollowedError
             return group
         if token.text in _OPENS:
-            return self._block()
+            return self._block(token)
         if token.text == "[[":
-            while self._take().text != "]]":
-                pass
+            while (token := self._take()).text != "]]":
+                if token.is_operator and token.text not in ("&&", "||"):
+                    raise _NotFollowedError
             return "[["
-        return " ".join([token.text, *self._words()])
+        return _command([token, *self._words()])
 
-    def _words(self) -> list[str]:
+    def _words(self) -> list[_Token]:
         words = []
         while (token := self._peek()) is not None and not token.is_operator:
-            words.append(self._take().text)
+            words.append(self._take())
         return words
 
-    def _block(self) -> _Block:
-        depth, commands, starts = 1, [""], True
+    def _block(self, opening: _Token) -> _Block:
+        commands = [[opening]]
+        depth, starts = 1, opening.text not in _NAMES_A_WORD
         while depth:
             token = self._take()
             if token.is_operator:
                 starts = True
             elif starts and token.text in (*_OPENS, *_CLOSES, *_WORD_THAT_STARTS):
                 depth += (token.text in _OPENS) - (token.text in _CLOSES)
+                starts = token.text not in _NAMES_A_WORD
+                commands.append([token])
             elif starts:
-                commands.append(token.text)
+                commands.append([token])
                 starts = False
             else:
-                commands[-1] += f" {token.text}"
-        self._words()
-        if any(re.match(rf"{_CHANGES_THE_REST}|set\b", command) for command in commands):
+                commands[-1].append(token)
+        parts = [_command(words) for words in commands]
+        changes = any(isinstance(part, str) and re.match(r"set\b", part) for part in parts)
+        if changes or not all(word.is_target for word in self._words()):
             raise _NotFollowedError
         return _Block(
-            has_check=any(re.match(_CHECK, command) for command in commands),
-            may_leave=any(re.match(f"{_LEAVES}|{_EXECUTES}", command) for command in commands),
+            has_check=any(map(_holds_check, parts)),
+            may_leave=any(
+                part.may_leave if isinstance(part, _Block) else re.match(f"{_LEAVES}|{_EXECUTES}", part)
+                for part in parts
+            ),
         )
 
     def _next_is(self, *texts: str) -> bool:
@@ -266,6 +288,28 @@ class _Parser:
             raise _NotFollowedError
         self._at += 1
         return token
+
+
+def _command(tokens: Sequence[_Token]) -> str | _Block:
+    """As its words are for the shell: without what may stand before its name, and that without quotes."""
+    words = [token.text for token in tokens if not token.is_target]
+    while len(words) > 1 and (
+        re.match(_ASSIGNMENT, words[0]) or (words[0] == "command" and words[1][0] != "-")
+    ):
+        words.pop(0)
+    name = words[0] if words else ":"
+    if re.search(r"[$`{*?\[]", name) and "/" not in name and name != "[" and not re.match(_ASSIGNMENT, name):
+        raise _NotFollowedError
+    if not re.match(_ASSIGNMENT, name):
+        name = re.sub(r"\\(.)|['\"]", r"\1", name, flags=re.DOTALL)
+    text = " ".join([name, *words[1:]])
+    if re.match(_CHANGES_THE_REST, text):
+        raise _NotFollowedError
+    whole = " ".join(token.text for token in tokens)
+    hides = re.search(_HIDES, whole)
+    if hides and re.search(rf"(?<![\w.-]){_NAMES}(?![\w.-])", whole[hides.end() :]):
+        return _Block(has_check=True, may_leave=re.match(f"{_LEAVES}|{_EXECUTES}", text) is not None)
+    return text
 
 
 def _has_check(line: _Line) -> bool:
@@ -405,8 +449,6 @@ class _Walk:
         return ends | {one._replace(is_heeded=False) for one in ends}
 
     def _command(self, command: str, was_good: bool) -> set[_State]:
-        if re.match(_CHANGES_THE_REST, command):
-            raise _NotFollowedError
         if re.match(_CHECK, command):
             ways = {_State(), _State(is_good=False, all_passed=False, one_failed=True)}
         elif re.match(_LEAVES, command):
@@ -441,7 +483,7 @@ def _set(pipeline: _Pipeline, options: _Options) -> _Options:
     part = pipeline.parts[0]
     if not isinstance(part, str) or part.split()[:1] != ["set"]:
         return options
-    if len(pipeline.parts) > 1 or "$" in part:
+    if len(pipeline.parts) > 1 or re.search(r"[$`'\"\\{]|[-+]\w*[nt]|noexec|onecmd", part):
         raise _NotFollowedError
     words = part.split()[1:]
     ends, pipes = options.ends, options.pipes

@@ -40,6 +40,13 @@ for f in a b; do echo $f; done; pytest
 PATH="a b" pytest
 source venv/bin/activate && pytest
 cd a && set -o pipefail && pytest | tee log
+\pytest
+>out 'pytest' -q
+A[0]=1 B+=2 C=(a b) pytest
+. .venv/bin/activate; pytest
+set >out -o pipefail; pytest | cat
+pytest || exit >out
+while [ $x ]; do break; done; pytest
 """.strip().splitlines()
 
 SUCCESS_ONLY = r"""
@@ -49,6 +56,7 @@ set -e; npm ci; npm test
 set -e; pytest; deploy
 set -o pipefail && pytest | head -3
 false || build && pytest
+a=$(b) && pytest
 """.strip().splitlines()
 
 FAILURE_ONLY = r"""
@@ -92,6 +100,40 @@ cat Makefile # make
 exec a; pytest
 ((pytest))
 pytest | ! make
+X=1 trap "exit 0" EXIT; pytest
+>out trap "exit 0" EXIT; pytest
+trap>out "exit 0" EXIT; pytest
+command trap "exit 0" EXIT; pytest
+\trap "exit 0" EXIT; pytest
+tr''ap "exit 0" EXIT; pytest
+$T "exit 0" EXIT; pytest
+{trap,"exit 0",EXIT}; pytest
+X=1 eval "pytest() { :; }"; pytest
+'exit' 0; pytest
+>out exit 0; pytest
+$(echo exit) 0; pytest
+{exit,0}; pytest
+if a; then X=1 exit 0; fi; pytest
+for f in a; do \trap "exit 0" EXIT; done; pytest
+pytest || 'exit' 0
+X=1 exec a; pytest
+exec>out a; pytest
+set -e; X=1 set +e; pytest; a
+set -e; "set" +e; pytest; a
+set -o pipefail; set +o "pipefail"; pytest | cat
+set -n; pytest
+set -eo noexec; pytest
+set -t; a; pytest
+. ./settings; pytest
+source ./settings && pytest
+hash -p a pytest; pytest
+pytest $'a\'b'; true #'
+echo "$(pytest)" && make
+make && a < <(cd b; pytest)
+sh -c 'pytest; true' && make
+timeout 9 bash -c "pytest; true" && make
+(pytest) a
+[[ a == (b|c) ]]; pytest
 """.strip().splitlines()
 
 
@@ -121,7 +163,16 @@ def test_lines_of_a_script_are_followed() -> None:
     assert proof("set -e\n# the tests\nnpm test\necho") == both
     assert proof("cat > a <<'END'\nmake\nEND\npytest \\\n  -q\n") == both
     assert proof("pytest &&\n  ruff check .") == both
-    for hidden in ("npm test\nls\n", "cat > a <<END\npytest", "cat <<END\npytest\nEND", "pytest 'a", ""):
+    for hidden in (
+        "exi\\\nt 0; pytest",
+        "[[ a\n]]; pytest",
+        "cat <<'A'B\nA\npytest\nAB",
+        "npm test\nls\n",
+        "cat > a <<END\npytest",
+        "cat <<END\npytest\nEND",
+        "pytest 'a",
+        "",
+    ):
         assert proof(hidden) in (None, Proof(of_success=False, of_failure=False))
 
 
