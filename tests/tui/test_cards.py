@@ -121,6 +121,16 @@ def test_of_a_result_without_live_output_the_output_alone_is_shown(
     assert drawn(*call)[1:] == rows
 
 
+def test_why_a_call_came_to_nothing_is_not_cut_at_the_edge() -> None:
+    advice = "start in a project directory, or name less of it with the flag that says where to work"
+    text = f"Not run: the workspace cannot be `/` or hold the system; {advice}"
+    rows = drawn(*scenes.call("c1", "exec_command", "ls", 1, OutcomeStatus.FAILED, text=text))[1:]
+    assert len(rows) == 2 and " ".join(row.removeprefix("  │ ").strip() for row in rows) == text
+    long = "\n".join(f"line {number}" for number in range(1, 21))
+    rows = drawn(*scenes.call("c1", "apply_patch", "a.py", 1, OutcomeStatus.FAILED, text=long))[1:]
+    assert rows == [*(f"  │ line {number}" for number in range(1, 6)), "  │ … 15 more lines, Ctrl+O show"]
+
+
 def test_a_question_that_was_left_open_says_so() -> None:
     asked = scenes.proposed("c1", "request_user_input", "Which?")
     [left] = drawn(*asked, *scenes.ended("c1", "request_user_input", data={"answer": None}, seconds=4.0))

@@ -19,6 +19,7 @@ FAILED_ROWS = 5
 DONE_ROWS = 2
 OWN_ROWS = 15  # of a command that the person ran to see what it says
 PAGER_ROWS = 5
+TOLD_ROWS = 5  # of why a call came to nothing, in our words
 EXPANDED_ROWS = 400
 IDS_FROM = 70  # columns from which an unfolded card names its checkpoints
 SILENT_S = 30.0  # after this a running card says how long nothing came
@@ -180,6 +181,8 @@ def _output(call: Call, expanded: bool, look: Look) -> list[Line]:
     lines, total = _lines(call)
     if not shown or not lines:
         return []
+    if not expanded and _is_told(call):
+        return _told(lines, look)
     if look.facts and not expanded and total == len(lines):
         return _beginning(call, lines, look)
     if expanded and not call.output.total:
@@ -201,6 +204,23 @@ def _output(call: Call, expanded: bool, look: Look) -> list[Line]:
         else:
             rows.append((*bar, *clip(spans, look.width - width_of(bar), look.glyphs.more)))
     return rows
+
+
+def _is_told(call: Call) -> bool:
+    """Whether what a call came to is said in our words: why it failed without a command's output."""
+    told = call.outcome is not None and call.outcome.output is None and not call.output.total
+    return told and call.state in ("failed", "invalid")
+
+
+def _told(lines: Sequence[str], look: Look) -> list[Line]:
+    """Never cut at the edge, since what to do stands last: whole rows, as many as there is room for."""
+    bar = _bar(look)
+    rows = [row for text in lines for row in wrap(untrusted(text), look.width, first=bar, rest=bar)]
+    if len(rows) <= TOLD_ROWS + 1:
+        return rows
+    how = "Enter shows them" if look.facts else "Ctrl+O show"
+    more = f"{look.glyphs.more} {words.count(len(rows) - TOLD_ROWS, 'more line')}, {how}"
+    return [*rows[:TOLD_ROWS], (*bar, Span(more, "muted"))]
 
 
 def _bar(look: Look) -> Line:
