@@ -123,7 +123,7 @@ class Acts:
         app = self._app
         app.editor.past.add(app.editor.draft)
         app.editor.clear_draft()
-        app.prompt.draft = False
+        app.prompt.drafted(False)
         app.completing.close()
         if slash.run(app, text):
             return
@@ -158,7 +158,7 @@ class Acts:
         if session.given_back:
             back = words.count(session.given_back, "message")
             session.given_back = 0
-            app.transcript.add(Notice(text=f"{back} returned to the editor"))
+            app.feed.add(Notice(text=f"{back} returned to the editor"))
 
     # --- stopping ------------------------------------------------------------------------------
 

@@ -283,6 +283,7 @@ class AgentApp(App[int], inherit_bindings=False):
             self.session.images_back += cutting.pictures(self.transcript.blocks, cut)
             self.show_instead(cutting.apply(self.transcript.blocks, cut))
         self.feed.cuts.clear()
+        self.acts.take_returned()
         added, changed = self.feed.drain()
         for block in added:
             if not isinstance(block, blocks.Notice):
@@ -290,7 +291,6 @@ class AgentApp(App[int], inherit_bindings=False):
             self.transcript.add(block)
         for block in changed:
             self.transcript.changed(block)
-        self.acts.take_returned()
         if self.session.resumed_at and not self._rebuilt:
             self._rebuilt = True
             self.run_worker(self._show_earlier())
@@ -341,7 +341,7 @@ class AgentApp(App[int], inherit_bindings=False):
         self.fixed.draw_activity()
 
     def on_text_area_changed(self) -> None:
-        self.prompt.draft = bool(self.editor.text)
+        self.prompt.drafted(bool(self.editor.text))
         self.fixed.draw_activity()
 
     def on_transcript_clicked(self, message: Transcript.Clicked) -> None:

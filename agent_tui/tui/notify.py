@@ -74,6 +74,11 @@ class Notifier:
         self._set_title(self._title_of(state), now)
         self._set_progress(_progress_of(state))
 
+    def came_back(self, state: State, now: float) -> None:
+        """Say the title again: while another program had the terminal it had another."""
+        self._title = ""
+        self.update(state, now)
+
     def close(self) -> None:
         """The session is over: no progress any more."""
         self._set_progress(_NO_PROGRESS if self._progress else "")

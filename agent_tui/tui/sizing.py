@@ -24,6 +24,7 @@ class Sizing:
         self._app.acts.do("redraw")
         self._app.prompt.returned()
         self._app.views.returned()
+        self._app.notifier.came_back(self._app.session, self._app.clock.wall())
 
     def changed(self, width: int, height: int) -> None:
         """The terminal has this size."""

@@ -100,6 +100,15 @@ def test_the_title_changes_at_most_once_a_second_to_the_newest() -> None:
     assert told(*moments[:3], focused=True) == ["title slugkit working"]
 
 
+def test_the_title_is_said_again_once_another_program_gave_the_terminal_back() -> None:
+    written: list[str] = []
+    notifier = Notifier("slugkit", written.append, lambda _, do: do())
+    notifier.update(State(), 100.0)
+    notifier.update(State(), 102.0)
+    notifier.came_back(State(), 103.0)
+    assert written == ["\x1b]2;slugkit\x07"] * 2
+
+
 @pytest.mark.parametrize(("focused", "key_at", "said"), [(True, 0.0, 0), (None, 95.0, 0), (None, 80.0, 1)])
 def test_who_looks_is_not_told(focused: bool | None, key_at: float, said: int) -> None:
     found = told((State(asked=[asked()]), 100.0), focused=focused, key_at=key_at)

@@ -116,3 +116,17 @@ async def test_what_the_engine_refuses_is_in_the_editor_again(tmp_path: Path, ty
         assert it.app.editor.text == typed and "the disk is full" in it.screen
         await it.feed(b"\x15more\r")
         assert sent[-1].body == commands.Submit(text="more", images=(picture,)), "nor is a picture lost"
+
+
+async def test_a_call_after_the_word_on_returned_messages_stands_apart(tmp_path: Path) -> None:
+    ended = scenes.ended("c1", "exec_command")
+    play = [*scenes.proposed("c1", "exec_command", "make"), *scenes.running("c1"), *ended]
+    async with driven(tmp_path, play) as it:
+        it.engine.emit(events.InputAccepted(input_id="i3", kind=InputKind.QUEUE, text="third"))
+        it.engine.emit(events.InputReturned(input_id="i3", text="third", reason="interrupted"))
+        await it.settle()
+        it.engine.emit(*scenes.proposed("c2", "exec_command", "ls"))
+        await it.settle()
+        rows = it.screen.splitlines()
+        at = next(index for index, row in enumerate(rows) if "1 message returned to the editor" in row)
+        assert rows[at + 1] == "" and " ls" in rows[at + 2]
