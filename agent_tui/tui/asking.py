@@ -93,7 +93,7 @@ class Asking:
     ) -> None:
         prompt = self._app.prompt
         had_focus = prompt.has_focus_within
-        prompt.draft = bool(self._app.editor.text)
+        prompt.drafted(bool(self._app.editor.text))
         prompt.ask(form, position=position, others=others, current=current)
         self._app.completing.fit()
         if form is None and had_focus:

@@ -96,6 +96,17 @@ async def test_shift_tab_turns_to_the_prompt_with_a_draft_open(tmp_path: Path) -
         assert it.app.editor.text == "x"
 
 
+@pytest.mark.parametrize("key", ["enter", "ctrl+c"])
+async def test_a_draft_that_is_sent_or_cleared_gives_the_prompt_its_keys(tmp_path: Path, key: str) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await it.type("rather this")
+        await it.wait_for_arming()  # the pause passes with the draft open
+        assert "Shift+Tab answer it" in it.screen
+        await it.press(key)
+        it.clock.at += 0.6
+        await it.until("y  once")
+
+
 async def test_enter_accepts_nothing_until_a_choice_was_reached(tmp_path: Path) -> None:
     async with driven(tmp_path, scenes.asks()) as it:
         await it.wait_for_arming()
