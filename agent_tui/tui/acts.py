@@ -123,7 +123,7 @@ class Acts:
         app = self._app
         app.editor.past.add(app.editor.draft)
         app.editor.clear_draft()
-        app.prompt.drafted(False)
+        app.asking.drafted()
         app.completing.close()
         if slash.run(app, text):
             return

@@ -341,7 +341,7 @@ class AgentApp(App[int], inherit_bindings=False):
         self.fixed.draw_activity()
 
     def on_text_area_changed(self) -> None:
-        self.prompt.drafted(bool(self.editor.text))
+        self.asking.drafted()
         self.fixed.draw_activity()
 
     def on_transcript_clicked(self, message: Transcript.Clicked) -> None:

@@ -93,11 +93,17 @@ class Asking:
     ) -> None:
         prompt = self._app.prompt
         had_focus = prompt.has_focus_within
-        prompt.drafted(bool(self._app.editor.text))
+        self.drafted()
         prompt.ask(form, position=position, others=others, current=current)
         self._app.completing.fit()
         if form is None and had_focus:
             self._app.editor.focus()
+
+    def drafted(self) -> None:
+        """A draft was begun, or sent or cleared: then the pause of the prompt begins."""
+        draft = bool(self._app.editor.text)
+        if draft != self._app.prompt.draft:
+            self._app.prompt.typed(draft=draft)
 
     def _form(self, asked: Asked) -> Form:
         if asked.id not in self._forms:
