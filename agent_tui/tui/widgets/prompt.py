@@ -269,11 +269,6 @@ class Prompt(Vertical, can_focus=True):
         self._wait()
         self.draw()
 
-    def drafted(self, draft: bool) -> None:
-        """A draft was begun, or sent or cleared: then the pause begins."""
-        if draft != self.draft:
-            self.typed(draft=draft)
-
     def turn_to(self) -> None:
         """Shift+Tab or a click."""
         if self.form is not None:
