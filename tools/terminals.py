@@ -180,6 +180,7 @@ def _row(entry: Entry) -> Mapping[str, Any]:
         "call_id": entry.call_id,
         "tail": entry.terminal.tail if entry.terminal else "",
         "awaits_input": entry.terminal is not None and entry.terminal.awaits_input,
+        "takes_input": entry.terminal is not None and entry.terminal.running.stdin is not None,
         "exit_code": end.code if end else None,
         "signal": end.signal if end else None,
         "ref": entry.ref,

@@ -198,6 +198,12 @@ async def test_news_of_terminals_are_told_as_they_come(room: Room) -> None:
     assert (news[-1].terminal, news[-1].ended, news[-1].exit_code) == ("t1", True, 3)
 
 
+@pytest.mark.parametrize("way", [{}, {"stdin": True}, {"tty": True}])
+async def test_whether_a_command_takes_input_is_told(room: Room, way: dict[str, bool]) -> None:
+    await room.exec("sleep 600", yield_ms=250, **way)
+    assert room.toolbox.terminals()[0]["takes_input"] == bool(way)
+
+
 async def test_that_a_command_waits_for_input_is_told_as_it_changes(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,3 +57,15 @@ async def test_a_command_that_has_no_room_under_its_terminal_is_marked_as_cut(tm
     async with driven(tmp_path, size=(60, 15), on=told) as it:
         await it.press("f3", "enter")
         assert it.screen.splitlines()[-1] == "   t2 npm run dev -- --ho… · you type here · Ctrl+] leave"
+
+
+async def test_what_takes_no_input_is_sent_none_and_says_so(tmp_path: Path) -> None:
+    def told(body: commands.CommandBody) -> Play:
+        rows = [{**LIVE, "takes_input": False}]
+        return [events.Inspected(command_id="", data=rows)] if isinstance(body, commands.Inspect) else ()
+
+    async with driven(tmp_path, on=told) as it:
+        await it.press("f3", "enter")
+        assert it.screen.splitlines()[-1].endswith(" · takes no input · Ctrl+] leave")
+        await it.feed(b"typed\x1b[200~pasted\x1b[201~")
+        assert [body for body in it.engine.sent_of(commands.TerminalInput) if body.chars] == []

@@ -144,13 +144,15 @@ class AttachedView(View):
         self._terminal = terminal
         self._command = command
         self._tail = ""
+        self._takes_input = True
         self.head.display = self.foot.display = False
 
     @property
     def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
         room, more = max(self.agent.size.width - 40, 10), self.agent.glyphs.more
         command = plain(clip([Span(one_line(self._command))], room, more))
-        return f"{self._terminal} {command} · you type here · Ctrl+] leave"
+        typing = "you type here" if self._takes_input else "takes no input"
+        return f"{self._terminal} {command} · {typing} · Ctrl+] leave"
 
     async def load(self) -> None:
         await self.fetch()
@@ -167,11 +169,13 @@ class AttachedView(View):
             found = await self.agent.link.ask(Subject.TERMINALS)
         except RefusedError:
             return
-        tail = next((str(each.get("tail", "")) for each in found if each.get("id") == self._terminal), None)
-        if tail is None:
+        row = next((each for each in found if each.get("id") == self._terminal), None)
+        if row is None:
             self.close()
-        elif tail != self._tail:
-            self._tail = tail
+            return
+        shown = str(row.get("tail", "")), bool(row.get("takes_input", True))
+        if shown != (self._tail, self._takes_input):
+            self._tail, self._takes_input = shown
             self.draw()
             self.body.scroll(10**9)
 
@@ -190,10 +194,10 @@ class AttachedView(View):
             self._take(event)
             return
         chars = xterm_keys.sent(event.key, event.character)
-        if chars:
+        if chars and self._takes_input:
             self.agent.link.send(TerminalInput(terminal=self._terminal, chars=chars))
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
-        if not self.is_small:
+        if not self.is_small and self._takes_input:
             self.agent.link.send(TerminalInput(terminal=self._terminal, chars=event.text))
