@@ -3,12 +3,27 @@
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from agent_tui import search_path
-from agent_tui.engine.types import Config
+from agent_tui.engine.types import ApprovalPolicy, Config, SandboxStatus
+from sandbox.policy import Mode
 
 PROGRAM = (sys.executable, "-P", "-m", "agent_tui")  # `-P`: the workspace may hold an `agent_tui` of its own
+
+
+_SAFEST = (ApprovalPolicy.UNTRUSTED, ApprovalPolicy.NEVER, ApprovalPolicy.ON_REQUEST)  # first
+
+
+def as_now(config: Config, sandbox: SandboxStatus | None, approval: str) -> Config:
+    """This start's settings with what the session made stricter since; what it loosened was for it alone."""
+    if sandbox is not None:
+        modes = tuple(Mode)
+        mode = min(config.sandbox, sandbox.mode, key=modes.index)
+        config = replace(config, sandbox=mode, network=config.network and sandbox.network)
+    now = ApprovalPolicy(approval) if approval else config.approval
+    return replace(config, approval=min(config.approval, now, key=_SAFEST.index))
 
 
 def resuming(config: Config, session_id: str, *, fork: bool = False, plain: bool = False) -> list[str]:

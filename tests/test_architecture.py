@@ -105,7 +105,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "agent_tui.toml_text",
         "sandbox.policy",
     ),
-    "agent_tui.handover": ("agent_tui.engine.types", "agent_tui.search_path"),
+    "agent_tui.handover": ("agent_tui.engine.types", "agent_tui.search_path", "sandbox.policy"),
     "agent_tui.search_path": ("sandbox.environment",),  # where programs may be looked for
     "agent_tui.exporting": ("agent_tui.engine.types", "agent_tui.errors", "agent_tui.short_path"),
     "agent_tui.external_editor": (),

@@ -40,7 +40,7 @@ class Sessions:
     async def resume(self, rest: str) -> None:
         """Go on with another session."""
         if rest:
-            self.next_arguments = handover.resuming(self._config, rest, plain=True)
+            self.next_arguments = handover.resuming(self._standing.guards(), rest, plain=True)
         else:
             await self._choose(everywhere=False)
 
@@ -54,7 +54,7 @@ class Sessions:
     async def fork(self, rest: str) -> None:
         """A copy, of this one where none is named."""
         name = rest or self._standing.session_id
-        self.next_arguments = handover.resuming(self._config, name, fork=True, plain=True)
+        self.next_arguments = handover.resuming(self._standing.guards(), name, fork=True, plain=True)
 
     async def new(self, _: str) -> None:
         """An empty one."""
@@ -62,7 +62,7 @@ class Sessions:
 
     def flags(self) -> list[str]:
         """Flags for another start with the model and the guards of this session."""
-        return handover.anew(self._config, self._standing.model, self._standing.address)
+        return handover.anew(self._standing.guards(), self._standing.model, self._standing.address)
 
     async def _choose(self, *, everywhere: bool) -> None:
         here, own = str(self._config.workspace), self._standing.session_id
@@ -83,7 +83,7 @@ class Sessions:
     async def _go_on_with(self, found: Mapping[str, Any]) -> None:
         name = str(found["id"])
         if not found.get("live"):
-            self.next_arguments = handover.resuming(self._config, name, plain=True)
+            self.next_arguments = handover.resuming(self._standing.guards(), name, plain=True)
             return
         self._terms.say(f"{one_line(name, strict=True)} is open in another terminal.")
         at = await chosen(self._terms, ["Watch it", "Continue a copy"], "what to do")

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import field, fields, replace
 
+from agent_tui import handover
 from agent_tui.engine.events import (
     Body,
     CallDrafted,
@@ -199,6 +200,10 @@ class Standing:
             return []
         missed = f"{count(self.not_run, 'call')} not run. " if self.not_run else ""
         return [f"Paused: {missed}An empty line goes on." if missed else "Paused: an empty line goes on."]
+
+    def guards(self) -> Config:
+        """What guards the start that follows this session."""
+        return handover.as_now(self.config, self._status.sandbox, self._status.approval or "")
 
     def _sandbox(self) -> str:
         found = self._status.sandbox

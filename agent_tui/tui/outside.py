@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tui import external_editor, handover, told
+from agent_tui.engine.types import Config
 from agent_tui.tui import multiplexer, slash
 from agent_tui.tui.opening import KEYS
 
@@ -87,7 +88,7 @@ class Outside:
 
     def switch(self, session_id: str, *, fork: bool = False) -> None:
         """End this session, which is kept, and continue another one."""
-        self.next_arguments = handover.resuming(self._app.config, session_id, fork=fork)
+        self.next_arguments = handover.resuming(self._guards(), session_id, fork=fork)
         self._app.acts.quit()
 
     def new(self) -> None:
@@ -97,7 +98,11 @@ class Outside:
 
     def _anew(self) -> list[str]:
         session = self._app.session
-        return handover.anew(self._app.config, session.status.model, (session.first_model, session.base_url))
+        return handover.anew(self._guards(), session.status.model, (session.first_model, session.base_url))
+
+    def _guards(self) -> Config:
+        status = self._app.session.status
+        return handover.as_now(self._app.config, status.sandbox, status.approval)
 
 
 class _ToldToEndError(Exception):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui import handover
-from agent_tui.engine.types import ApprovalPolicy, Budgets, Config
+from agent_tui.engine.types import ApprovalPolicy, Budgets, Config, SandboxStatus
 from sandbox.policy import Mode
 from tests.program import ROOT
 
@@ -36,6 +36,23 @@ def test_guards_are_those_of_this_start(tmp_path: Path) -> None:
         *("resume", "ab12", "--fork", "-s", "read-only", "-a", "untrusted"),
         *(*said.split(), "make test", "--add-dir", "/data"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("mode", "network", "approval", "words"),
+    [
+        (Mode.READ_ONLY, False, "untrusted", "-s read-only -a untrusted"),
+        (Mode.WORKSPACE_WRITE, True, "never", "-s workspace-write -a never --network"),
+        (Mode.OFF, True, "on-request", "-s workspace-write -a on-request --network"),
+    ],
+)
+def test_what_a_session_made_stricter_goes_on_and_what_it_loosened_does_not(
+    tmp_path: Path, mode: Mode, network: bool, approval: str, words: str
+) -> None:
+    now = SandboxStatus(available=True, mode=mode, network=network)
+    begun = config(tmp_path, network=True)
+    assert handover.resuming(handover.as_now(begun, now, approval), "ab12")[2:] == words.split()
+    assert handover.as_now(begun, None, "") == begun
 
 
 def test_a_check_of_the_project_stays_the_projects(tmp_path: Path) -> None:

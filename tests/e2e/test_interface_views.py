@@ -214,9 +214,11 @@ def test_sessions_are_named_found_continued_and_copied(program: Program, model_s
         screen.type("/older\r\r")
         starts_again(screen)
         screen.shows("the first answer", "ready")
+        screen.say("/sandbox read-only")
+        screen.shows("read-only, net off")
         screen.say("/fork")
         starts_again(screen)
-        screen.shows("the first answer", "ready")
+        screen.shows("the first answer", "ready", "read-only, net off")
         screen.say("/resume")
         shown = screen.shows("sessions · this workspace", "3 · 1 fork", "this one")
         assert shown.count("the older task") == 1
