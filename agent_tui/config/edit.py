@@ -1,11 +1,13 @@
 """Writes values into the person's settings file, comments and order kept."""
 
+import errno
 import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from agent_tui import kept_file
 from agent_tui.config.layers import USER, Setting, Settings, resolve
 from agent_tui.config.options import Key, dotted
 from agent_tui.config.paths import CONFIG_NAME
@@ -51,20 +53,22 @@ def set_values(config_dir: Path, values: Mapping[Key, str]) -> Path:
     path = config_dir / CONFIG_NAME
     told = "`, `".join(map(dotted, values))
     try:
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
-        document = tomlkit.parse(text)
-        for key, value in values.items():
-            table: Any = document
-            for segment in key[:-1]:
-                table = table.setdefault(segment, tomlkit.table(is_super_table=segment == "providers"))
-            table[key[-1]] = value
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fresh = path.with_name(path.name + ".new")
-        fresh.write_text(tomlkit.dumps(document), encoding="utf-8")
-        fresh.replace(path)
+        with kept_file.locked(config_dir):
+            if path.exists() and not path.stat().st_mode & 0o222:
+                raise PermissionError(errno.EACCES, "the file is read-only")
+            text = path.read_bytes().decode("utf-8") if path.exists() else ""
+            document = tomlkit.parse(text)
+            for key, value in values.items():
+                table: Any = document
+                for segment in key[:-1]:
+                    table = table.setdefault(segment, tomlkit.table(is_super_table=segment == "providers"))
+                table[key[-1]] = value
+            kept_file.write(path, tomlkit.dumps(document))
     except OSError as error:
         raise UsageError(f"{short_path(path)}: `{told}` cannot be set: {error.strerror}") from error
-    except (TOMLKitError, UnicodeDecodeError) as error:
+    except (AttributeError, TypeError) as error:  # another program made it no table
+        raise UsageError(f"{short_path(path)}: `{told}` cannot be set: a table is expected there") from error
+    except (TOMLKitError, UnicodeError) as error:
         raise UsageError(f"{short_path(path)}: `{told}` cannot be set: {error}") from error
     except RecursionError as error:
         raise UsageError(f"{short_path(path)}: `{told}` cannot be set: nested too deeply") from error

@@ -10,15 +10,13 @@ grant = "network"               # beyond the sandbox; with grant_detail for a pa
 """
 
 import contextlib
-import fcntl
-import os
 import re
-import tempfile
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from agent_tui import kept_file
 from agent_tui.engine.rule_scope import breadth
 from agent_tui.engine.rules import KINDS, Action, Rule, words_of
 from agent_tui.errors import AgentError, UsageError
@@ -196,34 +194,20 @@ def _document(path: Path) -> Any:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """One writer at a time, by a lock on the directory; makes it when it is not there."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as error:
-        raise RulesError(f"{path}: cannot be written: {error.strerror}") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with _told(path), kept_file.locked(path.parent):
         yield
-    finally:
-        os.close(descriptor)
 
 
 def _write(path: Path, document: Any) -> None:
-    """Beside it, synced, then in its place; a link is followed to the real file."""
     import tomlkit
 
-    target = path.resolve()
+    with _told(path):
+        kept_file.write(path, tomlkit.dumps(document))
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
     try:
-        descriptor, name = tempfile.mkstemp(prefix=".rules-", dir=target.parent)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(tomlkit.dumps(document))
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        yield
     except OSError as error:
         raise RulesError(f"{path}: cannot be written: {error.strerror}") from error
