@@ -221,6 +221,7 @@ def _with(result: RollbackResult, one: Workspace, more: RollbackResult) -> Rollb
         mismatches=(*result.mismatches, *_absolute_names(one, more.mismatches)),
         failed=(*result.failed, *_absolute_names(one, more.failed)),
         merged_with_markers=(*result.merged_with_markers, *_absolute_names(one, more.merged_with_markers)),
+        merged=(*result.merged, *_absolute_names(one, more.merged)),
     )
 
 

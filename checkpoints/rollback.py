@@ -227,23 +227,27 @@ class Rollback:
         later = catalog.since(done.session, done.seq)
         return None if any(row.cause.phase is Phase.TURN_START for row in later) else done
 
-    def _steps(self, plan: Draft, request: Request, evidence: Evidence) -> tuple[list[Step], list[str]]:
+    def _steps(self, plan: Draft, request: Request, evidence: Evidence) -> tuple[list[Step], dict[str, bool]]:
         steps = list(plan.steps)
         for path in chosen(plan, request.choices, request.default, "take"):
             steps.append(plan.conflicts[path][0])
-        merged = []
+        merged: dict[str, bool] = {}  # path → whether it has conflict markers
         for path in chosen(plan, request.choices, request.default, "merge"):
             step, _, trace = plan.conflicts[path]
-            step, has_markers = merged_step(step, trace, evidence)
+            step, merged[shown(path)] = merged_step(step, trace, evidence)
             steps.append(step)
-            if has_markers:
-                merged.append(shown(path))
         steps, impossible = feasible(steps, evidence)
         plan.kept += impossible
         return steps, merged
 
     def _carry_out(
-        self, row: Row, before: Row, plan: Draft, steps: list[Step], merged: list[str], request: Request
+        self,
+        row: Row,
+        before: Row,
+        plan: Draft,
+        steps: list[Step],
+        merged: dict[str, bool],
+        request: Request,
     ) -> RollbackResult:
         workspace = self._workspace
         failures: dict[str, str] = {}
@@ -307,7 +311,7 @@ class Rollback:
         steps: list[Step],
         failures: dict[str, str],
         plan: Draft | None,
-        merged: list[str],
+        merged: dict[str, bool],
         request: Request | None,
     ) -> RollbackResult:
         """Read again what was written, compare, and record the state after."""
@@ -345,7 +349,8 @@ class Rollback:
             kept=tuple(kept),
             mismatches=tuple(f"{path} ({why})" for path, why in mismatches.items()),
             failed=tuple(mismatches),
-            merged_with_markers=tuple(merged),
+            merged_with_markers=tuple(path for path, has_markers in merged.items() if has_markers),
+            merged=tuple(merged),
         )
 
     def _mismatches(self, steps: list[Step], failures: dict[str, str], state: State) -> dict[str, str]:
@@ -401,7 +406,7 @@ class Rollback:
         self._sweep(steps)
         wanted = steps if complete else [step.reversed() for step in steps]
         failures = self._restore(wanted, workspace.store.read)
-        return self._finish(row if complete else before, before, wanted, failures, None, [], None)
+        return self._finish(row if complete else before, before, wanted, failures, None, {}, None)
 
     def _sweep(self, steps: list[Step]) -> None:
         places = self._places()

@@ -157,6 +157,7 @@ class RollbackResult:
     mismatches: tuple[str, ...] = ()  # paths whose verification failed, each with the reason
     failed: tuple[str, ...] = ()  # these paths alone
     merged_with_markers: tuple[str, ...] = ()
+    merged: tuple[str, ...] = ()  # all that hold the user's text beside the checkpoint's: equal to neither
 
 
 @frozen

@@ -345,6 +345,7 @@ def _remarks(files: "RollbackResult") -> Sequence[str]:
     return [
         *(f"differs: {one}" for one in files.mismatches),
         *(f"kept yours: {one}" for one in files.kept),
+        *(f"merged with yours: {one}" for one in files.merged if one not in files.merged_with_markers),
         *(f"merged with conflict markers: {one}" for one in files.merged_with_markers),
     ]
 

@@ -169,6 +169,8 @@ def _rolled_back(body: RolledBack) -> str:
         text += f" {changes_text(files.changed)}"
     if files.kept:
         text += f" Kept as yours: {', '.join(one_line(path, strict=True) for path in files.kept)}."
+    if clean := [path for path in files.merged if path not in files.merged_with_markers]:
+        text += f" Merged with yours: {', '.join(one_line(path, strict=True) for path in clean)}."
     if files.merged_with_markers:
         marked = ", ".join(one_line(path, strict=True) for path in files.merged_with_markers)
         text += f" With conflict marks: {marked}."

@@ -33,6 +33,7 @@ def record_of(body: RolledBackEvent, *, before: str, back_to: float, returned: i
         kept=files.kept if files else (),
         mismatches=files.mismatches if files else (),
         markers=files.merged_with_markers if files else (),
+        merged=files.merged if files else (),
         is_redo=bool(body.redo_of),
         back_to=back_to if body.redo_of else 0.0,
         returned=returned,

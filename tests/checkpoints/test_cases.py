@@ -261,6 +261,7 @@ def test_conflicts_can_be_taken_or_merged(root: Path, open_session: OpenSession)
     (root / "g").write_text("user\n")
     result = session.rollback(start.id, choices={"f": "merge", "g": "take"})
     assert not result.merged_with_markers
+    assert result.merged == ("f",)
     lines[2] = "line 2\n"
     assert (root / "f").read_text() == "".join(lines)
     assert (root / "g").read_text() == "g\n"

@@ -102,6 +102,21 @@ async def test_a_rollback_names_each_kind_of_step(tmp_path: Path) -> None:
             assert row in it.screen
 
 
+async def test_what_was_merged_is_not_said_to_equal_the_checkpoint(tmp_path: Path) -> None:
+    changed = tuple(FileChange(path=path, kind="M") for path in ("a.py", "b.py", "c.py"))
+    files = RollbackResult(
+        target="7f3a/14", undo="7f3a/19", changed=changed, kept=(), merged_with_markers=("c.py",),
+        merged=("b.py", "c.py"),
+    )  # fmt: skip
+    rolled = events.RolledBack(checkpoint_id="7f3a/14", mode="files", files=files)
+    async with driven(tmp_path, [rolled]) as it:
+        for row in (
+            "verified: 1 of 1 paths equal the checkpoint", "merged with yours: b.py",
+            "! merged with conflict markers: c.py",
+        ):  # fmt: skip
+            assert row in it.screen
+
+
 @pytest.mark.parametrize("redo", [False, True])
 async def test_files_go_back_past_a_live_terminal_only_when_that_is_said(tmp_path: Path, redo: bool) -> None:
     files = RollbackResult(target="7f3a/14", undo="7f3a/19", changed=(), kept=())

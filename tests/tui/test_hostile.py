@@ -97,7 +97,13 @@ def lost() -> list[events.Body]:
 
 def rolled_back() -> list[events.Body]:
     files = RollbackResult(
-        target="t", undo="u", changed=(CHANGE,), kept=(NAME,), mismatches=(NAME,), merged_with_markers=(NAME,)
+        target="t",
+        undo="u",
+        changed=(CHANGE,),
+        kept=(NAME,),
+        mismatches=(NAME,),
+        merged_with_markers=(NAME,),
+        merged=(f"{NAME}2",),
     )
     return [events.RolledBack(checkpoint_id="7f3a/1", mode="both", files=files, messages=(BAD,))]
 

@@ -173,6 +173,7 @@ class RolledBack(Block):
     kept: Sequence[str]
     mismatches: Sequence[str] = ()
     markers: Sequence[str] = ()
+    merged: Sequence[str] = ()  # with the user's own text, with and without markers
     is_redo: bool = False
     back_to: float = 0.0  # of a redo: UTC seconds of the rollback that it takes back
     items: int = 0  # of the conversation, that were hidden or came back

@@ -210,8 +210,11 @@ def _verified(block: blocks.RolledBack, look: Look) -> list[Line]:
             first=(Span("  ! ", "attention"),),
             rest=line("    "),
         )
-    elif total:
-        rows.append((*_INDENT, Span(f"verified: {total} of {total} paths equal the checkpoint", "muted")))
+    elif equal := total - sum(change.path in block.merged for change in block.changed):
+        rows.append((*_INDENT, Span(f"verified: {equal} of {equal} paths equal the checkpoint", "muted")))
+    if clean := [path for path in block.merged if path not in block.markers]:
+        text = f"merged with yours: {', '.join(clean)}"
+        rows += wrap(untrusted(text, "muted", strict=True), look.width, first=_INDENT, rest=_INDENT)
     if block.markers:
         rows += wrap(
             untrusted(f"merged with conflict markers: {', '.join(block.markers)}", "attention", strict=True),
