@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from agent_tui.engine.checks import proof
@@ -37,8 +37,8 @@ MAX_FAILING_TESTS = 20
 MAX_QUESTION = 300  # characters of a question beside its answer
 
 
-def fact_of(ended: CallEnded, proposed: CallProposed, step: int, checks: Collection[str] = ()) -> CallFact:
-    """The fact of one ended call; `checks` are commands that count as checks beyond the usual ones."""
+def fact_of(ended: CallEnded, proposed: CallProposed, step: int) -> CallFact:
+    """The fact of one ended call."""
     arguments = _arguments(proposed.arguments)
     outcome = ended.outcome
     kind = _kind(ended.tool, arguments)
@@ -65,7 +65,7 @@ def fact_of(ended: CallEnded, proposed: CallProposed, step: int, checks: Collect
         first_error=first_error(outcome.text) if failed else "",
         failing_tests=failing_tests(outcome.text) if failed else (),
         terminal=outcome.terminal or "",
-        is_check=kind == "exec" and (target in checks or _is_told(target, outcome)),
+        is_check=kind == "exec" and (proposed.by == "contract" or _is_told(target, outcome)),
         denial_text=outcome.text if outcome.status is OutcomeStatus.DENIED else "",
         answer=_answer(arguments, outcome),
     )

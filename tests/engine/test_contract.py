@@ -34,10 +34,11 @@ async def finish(run: Engine) -> TurnEnded:
 
 
 async def test_a_run_is_done_when_the_command_passes(tmp_path: Path) -> None:
-    async with engine(tmp_path, text("done"), verify="make test") as run:
+    async with engine(tmp_path, text("done"), verify="./own-check") as run:
         check = Check(run, 0)
         ended = await finish(run)
-    assert (ended.reason, ended.exit_code, check.commands) == (EndReason.COMPLETED, 0, ["make test"])
+    assert (ended.reason, ended.exit_code, check.commands) == (EndReason.COMPLETED, 0, ["./own-check"])
+    assert (ended.last_check, ended.check_result) == ("./own-check", "passed after the last change")
     assert [body.by for body in run.bodies(CallProposed)] == ["contract"]
 
 
