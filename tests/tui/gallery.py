@@ -34,7 +34,7 @@ from tools.types import Grant, OutcomeStatus
 
 S = OutcomeStatus
 DIFF = (
-    "--- a/slugify.py\n+++ b/slugify.py\n@@ -5,3 +5,4 @@ slugify\n def slugify(text: str) -> str:\n"
+    "--- a/slugify.py\n+++ b/slugify.py\n@@ -5,2 +5,3 @@ slugify\n def slugify(text: str) -> str:\n"
     '-    return text\n+    text = text.strip("-")\n+    return text or "n-a"\n'
     "--- /dev/null\n+++ b/test_slugify.py\n@@ -0,0 +1,2 @@\n+import pytest\n+\n"
 )

@@ -1,5 +1,7 @@
 """What the diff view says of a file beside its lines."""
 
+import pytest
+
 from agent_tui.tui.glyphs import ASCII
 from agent_tui.tui.transcript import diff
 from agent_tui.tui.transcript.lines import plain
@@ -100,3 +102,24 @@ index 0..1
 M x  binary → link
 """
     assert headings(text, Look(width=80)) == [" M x  binary → link"]
+
+
+@pytest.mark.parametrize("header", ["diff --git a/q.sql b/q.sql\n", ""])
+def test_no_row_of_a_hunk_is_taken_for_a_header(header: str) -> None:
+    rows = [" one", "--- a/comment", "+++ b/other", "+rm -rf build", "-diff --git a/x b/x", " two"]
+    last = "--- a/z\n+++ b/z\n@@ -1 +1 @@\n-1\n+2\n"
+    text = f"{header}--- a/q.sql\n+++ b/q.sql\n@@ -1,4 +1,4 @@\n" + "\n".join(rows) + "\n" + last
+    first, second = diff.parse(text)
+    assert [f"{row.kind}{row.text}" for row in first.rows] == ["@", *rows]
+    assert (first.path, second.path, len(second.rows)) == ("q.sql", "z", 3)
+
+
+@pytest.mark.parametrize(
+    ("quoted", "name"), [("n\\033[31m", "n\x1b[31m"), ('say \\"hi\\"', 'say "hi"'), ("a\\\\t\\tb", "a\\t\tb")]
+)
+def test_a_name_that_git_quotes_is_shown_as_it_is(quoted: str, name: str) -> None:
+    text = f'diff --git "a/{quoted}" "b/{quoted}"\n--- "a/{quoted}"\n+++ "b/{quoted}"\n@@ -1 +1 @@\n-1\n+2\n'
+    (file,) = diff.parse(text)
+    assert (file.path, file.kind) == (name, "M")
+    (binary,) = diff.parse(text.partition("---")[0] + f'Binary files "a/{quoted}" and "b/{quoted}" differ\n')
+    assert (binary.path, binary.note) == (name, "binary")

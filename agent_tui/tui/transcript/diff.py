@@ -15,7 +15,10 @@ from agent_tui.tui.transcript.look import Look
 RowKind = Literal["@", " ", "+", "-"]
 # What the text of a file does not tell, in the words of its change.
 _NOTE = r"^([AMDX]) (.+)  ((?:binary|link|mode|folder|lost|not covered)\b.*)$"
-_HUNK = r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)$"
+_HUNK = r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$"
+_SIGNS = ("+", "-", " ")
+_ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
+_CONTROLS = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 
 
 @mutable
@@ -50,16 +53,23 @@ class FileDiff:
 
 
 def parse(text: str) -> list[FileDiff]:
-    """The files of a unified diff, with or without git's extended headers."""
+    """The files of a unified diff, with or without git's extended headers.
+
+    As long as a hunk has rows to come, a row is one whatever it says: else `-- a/x`, removed, would be read
+    as a header, and what follows would not be shown.
+    """
     files: list[FileDiff] = []
-    old, new = 0, 0
+    old, new, old_end, new_end = 0, 0, 0, 0
     old_name, in_hunk, header_git = "", False, False
     for line in text.split("\n"):
         hunk = re.match(_HUNK, line)
         if hunk:
-            old, new, in_hunk = int(hunk[1]), int(hunk[2]), True
+            old, new, in_hunk = int(hunk[1]), int(hunk[3]), True
+            old_end, new_end = old + int(hunk[2] or 1), new + int(hunk[4] or 1)
             if files:
-                files[-1].rows.append(Row(kind="@", number=new, text=hunk[3]))
+                files[-1].rows.append(Row(kind="@", number=new, text=hunk[5]))
+        elif files and in_hunk and (old < old_end or new < new_end) and line[:1] in _SIGNS:
+            old, new = _row(files[-1], line, old, new)
         elif line.startswith("diff --git "):
             files.append(FileDiff(path=_git_name(line)))
             in_hunk, header_git = False, True
@@ -72,7 +82,7 @@ def parse(text: str) -> list[FileDiff]:
             if not header_git:
                 files.append(FileDiff(path=new_name or old_name))
             _named(files[-1], old_name, new_name)
-        elif in_hunk and line[:1] in ("+", "-", " ") and files:
+        elif in_hunk and line[:1] in _SIGNS and files:
             old, new = _row(files[-1], line, old, new)
         elif note := re.match(_NOTE, line):
             _noted(files, *note.groups())
@@ -83,8 +93,8 @@ def parse(text: str) -> list[FileDiff]:
 
 
 def _is_header(line: str) -> bool:
-    """A `--- ` row inside a hunk is a header only when it names a side of a diff."""
-    return line.startswith(("--- a/", "--- /dev/null"))
+    """A `--- ` row behind the rows of a hunk is a header only when it names a side of a diff."""
+    return line.startswith(("--- a/", '--- "a/', "--- /dev/null"))
 
 
 def _row(file: FileDiff, line: str, old: int, new: int) -> tuple[int, int]:
@@ -94,14 +104,28 @@ def _row(file: FileDiff, line: str, old: int, new: int) -> tuple[int, int]:
 
 
 def _name(text: str) -> str:
-    name = text.split("\t", maxsplit=1)[0]
+    name = _unquoted(text.split("\t", maxsplit=1)[0])
     if name == "/dev/null":
         return ""
     return name[2:] if name[:2] in ("a/", "b/") else name
 
 
 def _git_name(line: str) -> str:
-    return line.rpartition(" b/")[2]
+    quoted = line.rpartition(' "b/')[2] if line.endswith('"') else ""
+    return _unquoted(f'"{quoted}') if quoted else line.rpartition(" b/")[2]
+
+
+def _unquoted(name: str) -> str:
+    """A name that git wrote with quotes, as it does with control characters, quotes and backslashes."""
+    if len(name) < 2 or name[0] != '"' or name[-1] != '"':
+        return name
+    data = name[1:-1].encode("utf-8", "surrogateescape")
+    return _ESCAPED.sub(_character, data).decode("utf-8", "surrogateescape")
+
+
+def _character(found: re.Match[bytes]) -> bytes:
+    code = found[1]
+    return bytes([int(code, 8) & 0xFF]) if len(code) == 3 else _CONTROLS.get(code, code)
 
 
 def _named(file: FileDiff, old: str, new: str) -> None:
@@ -125,7 +149,7 @@ def _extended(file: FileDiff, line: str) -> None:
     elif line.startswith("deleted file"):
         file.kind = "D"
     elif line.startswith("rename from "):
-        file.kind, file.old_path = "R", line[12:]
+        file.kind, file.old_path = "R", _unquoted(line[12:])
     elif line.startswith("Binary files"):
         file.note = "binary"
 
