@@ -21,6 +21,7 @@ from sandbox.repository import Repository, above, settings
 
 _SYSTEM = Path("/etc/gitconfig")
 _DEFAULT = ".config/git/ignore"
+_MOST_BYTES = 1 << 20  # of the patterns of somebody
 _FOLDER = "git-"  # and the process it belongs to
 
 
@@ -150,10 +151,16 @@ def _at_home(named: str, home: Path) -> Path:
 
 
 def _read(place: Path) -> str:
+    """The first lines of a file that may be anybody's."""
     try:
-        return place.read_text(errors="surrogateescape") if place.is_file() else ""  # a pipe never ends
+        if not place.is_file():  # a pipe never ends
+            return ""
+        with place.open("rb") as file:
+            found = file.read(_MOST_BYTES + 1)
     except OSError:
         return ""
+    whole = found if len(found) <= _MOST_BYTES else found[: found.rfind(b"\n") + 1]
+    return whole.decode(errors="surrogateescape").replace("\r\n", "\n")
 
 
 def _pattern(place: Path) -> str:

@@ -206,6 +206,14 @@ def test_patterns_match_their_place_alone() -> None:
     ]  # fmt: skip
 
 
+def test_of_a_file_of_patterns_without_an_end_the_first_lines_are_read(tmp_path: Path) -> None:
+    (tmp_path / ".gitconfig").write_text("[core]\n\texcludesFile = ~/huge\n")
+    with (tmp_path / "huge").open("wb") as file:
+        file.write(b"*.log\r\n/caf\xe9\n")
+        file.truncate(2**40)
+    assert git_ignores.of_person(tmp_path) == "*.log\n/caf\udce9\n"
+
+
 @pytest.mark.parametrize(("count", "first"), [("", 0), ("2", 2)])
 def test_settings_come_after_those_that_are_there(count: str, first: int) -> None:
     ignores = [Ignores(top=Path("/w"), git_dir=Path(f"/w{n}/.g*t"), text="") for n in range(2)]
