@@ -12,12 +12,17 @@ from agent_tui.tui.chosen import Chosen
 from agent_tui.tui.palette import THEMES, on_background
 from agent_tui.tui.probe import Answers, wants_ascii
 
+# Of its own variables, which are for whoever writes an interface, those that a person may need.
+_TOOLKIT = frozenset({"TEXTUAL_FPS", "TEXTUAL_DISABLE_KITTY_KEY"})
+
 
 def prepare() -> None:
     """Call before the first import of a module that imports the toolkit; harmless when done twice."""
     # An exported size would be believed more than the terminal, and resizes would never come.
     os.environ.pop("COLUMNS", None)
     os.environ.pop("LINES", None)
+    for name in [each for each in os.environ if each.startswith("TEXTUAL") and each not in _TOOLKIT]:
+        del os.environ[name]
     os.environ.setdefault("ESCDELAY", "100")
     # The toolkit paints at most this often, so a key waits for the next frame; what we send it is
     # slowed down before (10 Hz), so more frames cost nothing.

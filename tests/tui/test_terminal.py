@@ -337,6 +337,10 @@ def test_every_way_to_a_new_line(begin: Starts, tmp_path: Path, key: str) -> Non
     assert "text='one\\ntwo'" in sent(tmp_path)
 
 
+def test_settings_of_the_toolkit_are_not_ours(begin: Starts) -> None:
+    begin(TEXTUAL_COLOR_SYSTEM="bogus", TEXTUAL_ANIMATIONS="x")
+
+
 def test_ctrl_q_does_nothing(begin: Starts) -> None:
     tty = begin()
     tty.send("\x11still here")
