@@ -193,6 +193,15 @@ async def test_a_lost_result_that_a_run_settles_is_asked_no_more(tmp_path: Path)
         assert "result lost" not in it.screen
 
 
+async def test_what_enter_does_while_paused_is_said_of_a_draft_too(tmp_path: Path) -> None:
+    async with driven(tmp_path) as it:
+        it.engine.emit(events.TaskChanged(task_id="k1", status=TaskStatus.PAUSED))
+        await it.until("Enter continue")
+        await it.type("look again")
+        await it.until("Enter send")
+        assert "Enter continue" not in it.screen
+
+
 async def test_a_key_that_is_held_down_goes_on_with_no_paused_session(tmp_path: Path) -> None:
     async with driven(tmp_path) as it:
         await it.press("enter")

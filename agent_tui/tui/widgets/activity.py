@@ -219,7 +219,7 @@ def _hints(state: State, moment: Moment) -> tuple[str, ...]:
     if state.running:
         return ("Esc interrupt", "Enter send")
     if state.paused:
-        return ("Enter continue",)
+        return ("Enter send",) if moment.draft else ("Enter continue",)
     return ("Enter send", "/ commands", "@ files", "? help")
 
 
