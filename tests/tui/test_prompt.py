@@ -461,6 +461,13 @@ async def test_escape_closes_why_before_it_denies(tmp_path: Path) -> None:
         assert [body.decision for body in it.engine.sent_of(commands.Decide)] == [Decision.DENY_AND_PAUSE]  # type: ignore[attr-defined]
 
 
+async def test_once_why_is_closed_the_same_keys_answer_at_once(tmp_path: Path) -> None:
+    async with driven(tmp_path, scenes.asks()) as it:
+        await it.wait_for_arming()
+        await it.press("?", "escape", "y")
+        assert [body.decision for body in it.engine.sent_of(commands.Decide)] == [Decision.ONCE]  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("text", ["yes please", "no, another way", "ssh in", "just do it", "kill it"])
 async def test_a_burst_of_text_answers_nothing_and_is_in_the_editor(tmp_path: Path, text: str) -> None:  # A31
     async with driven(tmp_path, scenes.asks()) as it:

@@ -396,15 +396,18 @@ class Prompt(Vertical, can_focus=True):
         if self._is_locked and any(each.needs_end and each.key.lower() == key for each in form.choices()):
             self.draw()
             return
-        before, object_before = self._shape(), self._object()
-        effect = form.press(key)
+        self._goes_on(form, lambda: form.press(key))
+
+    def _goes_on(self, form: forms.Form, acted: Callable[[], forms.Effect]) -> None:
+        """An answer, another picture, whose pause begins, or more or less of the same one."""
+        shape, before, effect = self._shape(), self._object(), acted()
         if effect is not None:
             self._answer(form, effect)
             return
-        if self._shape() != before:
+        if self._shape() != shape:
             self._selected, self._is_read_whole = -1, False
             self._redrawn()
-        self._turned(object_before)
+        self._turned(before)
 
     def choose(self, form: forms.Form, key: str) -> None:
         """A choice that was made in the full view of this form, which has its own pause."""
@@ -452,12 +455,7 @@ class Prompt(Vertical, can_focus=True):
         form = self.form
         if form is None or self._is_answered:
             return
-        before, effect = self._object(), form.dismiss()
-        if effect is not None:
-            self._answer(form, effect)
-        else:
-            self._redrawn()
-            self._turned(before)
+        self._goes_on(form, form.dismiss)
 
     def _submit(self, text: str) -> None:
         if self.form is None or self.form.writing is None:
