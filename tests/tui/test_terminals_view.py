@@ -69,3 +69,17 @@ async def test_what_takes_no_input_is_sent_none_and_says_so(tmp_path: Path) -> N
         assert it.screen.splitlines()[-1].endswith(" · takes no input · Ctrl+] leave")
         await it.feed(b"typed\x1b[200~pasted\x1b[201~")
         assert [body for body in it.engine.sent_of(commands.TerminalInput) if body.chars] == []
+
+
+async def test_an_attached_terminal_says_that_it_ended_and_takes_no_more_keys(tmp_path: Path) -> None:
+    rows = [LIVE]
+
+    def told(body: commands.CommandBody) -> Play:
+        return [events.Inspected(command_id="", data=rows)] if isinstance(body, commands.Inspect) else ()
+
+    async with driven(tmp_path, on=told) as it:
+        await it.press("f3", "enter", "q")
+        rows[0] = {**LIVE, "state": "ended", "exit_code": 0, "ended_at": 9.0, "takes_input": False}
+        await it.until("t2 npm run dev · ended, exit 0 · Ctrl+] leave")
+        await it.press("x")
+        assert [each.chars for each in it.engine.sent_of(commands.TerminalInput) if each.chars] == ["q"]

@@ -80,8 +80,7 @@ class TerminalsView(ListView[Entry]):
     def _news(self, item: Entry, look: Look) -> str:
         """How it ended, how far its end is, that it waits, or its newest line."""
         if item.get("state") == "ended":
-            signal = item.get("signal")
-            return f"signal {signal}" if signal else f"exit {item.get('exit_code')}"
+            return _end(item)
         if item.get("stopping_at"):
             asked = self.agent.clock.wall() - float(item["stopping_at"])
             left = f" · next: kill {words.clock(KILL_AFTER_S - asked)}" if asked < KILL_AFTER_S else ""
@@ -144,15 +143,14 @@ class AttachedView(View):
         self._terminal = terminal
         self._command = command
         self._tail = ""
-        self._takes_input = True
+        self._deaf = ""  # why nothing can be typed; empty where it can
         self.head.display = self.foot.display = False
 
     @property
     def keys_second(self) -> str:  # type: ignore[override]  # computed where the base has a value
         room, more = max(self.agent.size.width - 40, 10), self.agent.glyphs.more
         command = plain(clip([Span(one_line(self._command))], room, more))
-        typing = "you type here" if self._takes_input else "takes no input"
-        return f"{self._terminal} {command} · {typing} · Ctrl+] leave"
+        return f"{self._terminal} {command} · {self._deaf or 'you type here'} · Ctrl+] leave"
 
     async def load(self) -> None:
         await self.fetch()
@@ -173,9 +171,9 @@ class AttachedView(View):
         if row is None:
             self.close()
             return
-        shown = str(row.get("tail", "")), bool(row.get("takes_input", True))
-        if shown != (self._tail, self._takes_input):
-            self._tail, self._takes_input = shown
+        shown = str(row.get("tail", "")), _deaf(row)
+        if shown != (self._tail, self._deaf):
+            self._tail, self._deaf = shown
             self.draw()
             self.body.scroll(10**9)
 
@@ -194,10 +192,21 @@ class AttachedView(View):
             self._take(event)
             return
         chars = xterm_keys.sent(event.key, event.character)
-        if chars and self._takes_input:
+        if chars and not self._deaf:
             self.agent.link.send(TerminalInput(terminal=self._terminal, chars=chars))
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
-        if not self.is_small and self._takes_input:
+        if not self.is_small and not self._deaf:
             self.agent.link.send(TerminalInput(terminal=self._terminal, chars=event.text))
+
+
+def _deaf(item: Entry) -> str:
+    if item.get("state") == "ended":
+        return f"ended, {_end(item)}"
+    return "takes no input" if item.get("state") != "live" or not item.get("takes_input", True) else ""
+
+
+def _end(item: Entry) -> str:
+    signal = item.get("signal")
+    return f"signal {signal}" if signal else f"exit {item.get('exit_code')}"
