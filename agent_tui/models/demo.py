@@ -174,8 +174,8 @@ def _closing(tried: dict[str, _Tried]) -> Step:
         checked = f"Not checked, since the tests did not run: {_first_line(retest.result.text)}"
         end = "Changed, but not checked."
     undo = (
-        "To take it all back, go to before your message: `/rollback` in the interface, "
-        "`agent-tui rollback` in a shell."
+        "Work like this is taken back by going to before your message: `/rollback` in the interface, "
+        "in your own project also `agent-tui rollback` in a shell."
     )
     return Step(text=f"{end}\n\n- {changed}\n- {checked}\n\n{undo}")
 
@@ -188,8 +188,9 @@ def _out_of_depth() -> Step:
     return Step(
         text=(
             "I am a scripted model and know this one task only. The rest is real: `/rollback` takes my "
-            "changes back, `/checkpoints` lists what can be restored; in a shell, `agent-tui rollback` and "
-            "`agent-tui checkpoints` do. For real work start agent-tui with `-m PROVIDER/MODEL`."
+            "changes back, `/checkpoints` lists what can be restored; in your own project `agent-tui "
+            "rollback` and `agent-tui checkpoints` do in a shell. For real work start agent-tui with "
+            "`-m PROVIDER/MODEL`."
         )
     )
 

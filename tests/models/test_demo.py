@@ -43,7 +43,7 @@ async def test_the_whole_run_ends_with_what_was_checked() -> None:
     asked, text = await play({"test": (FAILED, True), "retest": (PASSED, False)})
     assert asked == ["look", "look#readme", "test", "read", "read#test", "patch", "retest"]
     assert text.startswith("Done.") and "Ran 4 tests" in text
-    assert "`agent-tui rollback` in a shell" in text, "where there is no interface, `/rollback` is nothing"
+    assert "in your own project also `agent-tui rollback` in a shell" in text, "the copy goes with the demo"
 
 
 async def test_a_denied_patch_is_not_reported_as_done() -> None:
