@@ -5,6 +5,7 @@ Attributes have the names of the GenAI conventions where there are such.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
@@ -28,6 +29,7 @@ Json = dict[str, Any]
 _INTERNAL, _CLIENT = 1, 3  # kinds of a span
 _OK, _ERROR = 1, 2  # codes of its status
 _GOOD = ("succeeded", "yielded")
+_TOOL = r"[a-z_]{1,32}"  # what else a model names is something said
 
 
 class Spans:
@@ -42,7 +44,7 @@ class Spans:
         """The request of a run, once the event ends it."""
         match event.body:
             case SessionStarted() as body:
-                self._session, self._model = body.session_id, body.model
+                self._session, self._model = body.session_id, _without_place(body.model)
             case TurnStarted() as body:
                 self._task, self._run = body.task_id, body.run_id
                 told = {"agent_tui.task": body.task_id, "agent_tui.attempt": body.attempt}
@@ -51,12 +53,13 @@ class Spans:
                 told = {"agent_tui.step": body.number}
                 self._begin(body.step_id, "chat", self._model, event.at, told, kind=_CLIENT)
             case ResponseEnded() as body:
-                self._model = body.model or self._model
+                self._model = _without_place(body.model) or self._model
                 told = {"gen_ai.request.model": self._model, **_usage(body.usage, body.cost_usd)}
                 self._end(body.step_id, event.at, told, _ERROR if body.interrupted else _OK, self._model)
             case CallProposed() as body if self._run:
-                told = {"gen_ai.tool.name": body.tool, "gen_ai.tool.call.id": body.call_id}
-                self._begin(body.call_id, "execute_tool", body.tool, event.at, told, above=body.step_id)
+                tool = body.tool if re.fullmatch(_TOOL, body.tool) else "unknown"
+                told = {"gen_ai.tool.name": tool, "gen_ai.tool.call.id": body.call_id}
+                self._begin(body.call_id, "execute_tool", tool, event.at, told, above=body.step_id)
             case CallStarted() as body if body.call_id in self._open:
                 self._open[body.call_id]["startTimeUnixNano"] = _nanoseconds(event.at)
             case CallEnded() as body:
@@ -129,6 +132,13 @@ class Spans:
     def _id(self, key: str, digits: int) -> str:
         """The same for the same part of a session at each export, and of no other."""
         return sha256(f"{self._session}/{key}".encode()).hexdigest()[:digits]
+
+
+def _without_place(model: str) -> str:
+    """The name of a model that is a file, without where that lies."""
+    provider, _, rest = model.partition("/")
+    is_file = provider == "replay" or rest.startswith(("/", "~", "."))
+    return f"{provider}/{rest.rpartition('/')[2]}" if is_file else model
 
 
 def _nanoseconds(at: float) -> str:
