@@ -25,6 +25,12 @@ def in_words(grant: str) -> str:
     return _WORDS[kind].format(short_path(detail)) if kind in _WORDS else grant
 
 
+def under_wider(asked: str) -> str:
+    """What holds beside a wider grant than the one that was asked for."""
+    too = f"{_WORDS[asked]} too, " if asked == Grant.GIT_LANE else ""  # the others are within the wider ones
+    return f"{too}everything else as before"
+
+
 def contained(profile: str) -> str:
     """The profile of a call that runs, in the words of a view: `sandboxed, network off`; not yet made safe
     for a screen."""

@@ -134,7 +134,7 @@ def grant_facts(question: ApprovalAsked, grant: str) -> list[str]:
     if grant.startswith(Grant.NO_SANDBOX):
         return [f"Grant: {grant_words(grant)}.", "Sandbox: none for this command."]
     if grant != grants(question)[0]:
-        sandbox = "Sandbox: everything else as before."
+        sandbox = f"Sandbox: {granted.under_wider(grants(question)[0])}."
     return [f"Grant: {grant_words(grant)}, for this command.", sandbox]
 
 

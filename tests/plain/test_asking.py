@@ -123,6 +123,9 @@ def test_a_wider_grant_is_chosen_from_a_list_whose_last_is_the_widest() -> None:
         approval_id="a1", decision=Decision.SESSION, digest="d1", grant="write_path /cache"
     )
     assert "Sandbox: everything else as before." in said
+    git = replace(APPROVAL, assessment=replace(APPROVAL.assessment, grant=Grant.GIT_LANE))
+    _, said = asked(git, "8", "3", "1")
+    assert "Sandbox: commit to git too, everything else as before." in said
 
 
 def test_a_command_that_leaves_the_sandbox_says_with_what_it_runs_again() -> None:

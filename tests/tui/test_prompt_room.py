@@ -149,3 +149,12 @@ async def test_a_fact_that_is_cut_keeps_its_key(tmp_path: Path) -> None:
     async with driven(tmp_path, gallery.lost(), size=(60, 15)) as it:
         changes = next(row for row in it.screen.split("\n") if row.startswith("  changes"))
         assert changes.endswith("… v shows all d diff"), it.screen
+
+
+async def test_a_wider_grant_says_that_git_is_open_beside_it(tmp_path: Path) -> None:
+    asks = {"assessment": {"grant": Grant.GIT_LANE}, "grants": ("git_lane", "network", "no_sandbox")}
+    async with driven(tmp_path, [*scenes.turn(), *scenes.approval(1, "git push", **asks)]) as it:
+        await it.wait_for_arming()
+        await it.press("g")
+        assert "network on, for this command" in it.screen
+        assert "commit to git too, everything else as before" in it.screen

@@ -162,7 +162,7 @@ class ApprovalForm:
         if is_open:
             below = "none for this command"
         elif self._grant:
-            below = "everything else as before"
+            below = granted.under_wider(self._grants[0])
         else:  # the engine's words hold the grant that is asked for
             below = f"with this grant: {self._sandbox(look)}"
         return [
