@@ -225,10 +225,10 @@ class Calls:
         card, call = found
         call.state = "ended"
         call.detail = (
-            f"exit {body.exit_code}"
-            if body.exit_code is not None
-            else f"signal {body.signal}"
+            f"signal {body.signal}"
             if body.signal
+            else f"exit {body.exit_code}"
+            if body.exit_code is not None
             else "lost"
         )
         call.duration_s = max(at - call.started_at, 0.0)

@@ -74,6 +74,21 @@ def test_a_terminal_of_a_process_that_is_gone_is_not_live() -> None:
         assert live.calls.live_cards() == []
 
 
+def test_a_terminal_that_a_signal_ended_names_the_signal_as_the_list_does() -> None:
+    work = scenes.call("c1", "exec_command", "npm run dev", 1, OutcomeStatus.YIELDED, terminal="t1")
+    feed = Feed(State())
+    for event in stored(
+        *scenes.turn(),
+        *work,
+        events.TerminalChanged(
+            terminal="t1", call_id="c1", command="npm run dev", state="ended", exit_code=130, signal="INT"
+        ),
+    ):
+        feed.apply(event)
+    (card,) = [block for block in feed.added if isinstance(block, blocks.Card)]
+    assert (card.calls[0].state, card.calls[0].detail) == ("ended", "signal INT")
+
+
 def test_a_call_that_is_run_again_runs_in_its_own_card() -> None:
     call, earlier = cut_off()
     live = Feed(State())
