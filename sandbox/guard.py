@@ -51,11 +51,16 @@ def _reap(main_pid: int) -> tuple[int | None, bool]:
 
 def _end_all() -> None:
     while True:
-        for pid in _below():
+        below, others = _below(), set()
+        for pid in below:
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 continue
+            except PermissionError:  # of another user, as what `sudo` runs
+                others.add(pid)
+        if below and others.issuperset(below):
+            return
         try:
             os.waitpid(-1, 0)
         except ChildProcessError:

@@ -27,6 +27,7 @@ INTERRUPT_GRACE_S = 2.0
 TERMINATE_GRACE_S = 3.0
 _POPULATION_CHECKS_S = (0.0, 0.002, 0.01, 0.05)  # then every quarter of a second
 _POPULATION_INTERVAL_S = 0.25
+_ROUSE_INTERVAL_S = 0.1
 _LEAVE_INTERVAL_S = 0.0005
 _STATUS = re.compile(rb"(?P<word>up|pid|exit)(?: (?P<number>\d{1,10}))?")
 _LONGEST_STATUS = 64
@@ -269,6 +270,14 @@ class Running:
         if self._channels.leash >= 0:
             os.close(self._channels.leash)
             self._channels.leash = -1
+            if not self._sandboxed:
+                self._rouse()
+
+    def _rouse(self) -> None:
+        """What ends the tree hears of that only where nothing in the tree keeps it stopped."""
+        if self._outer_alive:
+            self._outer.signal(signal.SIGCONT)
+            self._loop.call_later(_ROUSE_INTERVAL_S, self._rouse)
 
     def _reap(self) -> None:
         pid, status = os.waitpid(self.pid, os.WNOHANG)

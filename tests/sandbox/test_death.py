@@ -42,7 +42,7 @@ sleep {number}
 """
 
 
-def alive(number: int) -> list[str]:
+def alive(number: float) -> list[str]:
     """Command lines that hold a number no other test uses."""
     found = []
     for place in Path("/proc").glob("[0-9]*/cmdline"):
@@ -55,7 +55,7 @@ def alive(number: int) -> list[str]:
     return found
 
 
-def wait_until_alive(number: int, count: int) -> None:
+def wait_until_alive(number: float, count: int) -> None:
     until(lambda: len(alive(number)) >= count, lambda: f"only {alive(number)}")
 
 
@@ -160,6 +160,39 @@ async def test_a_signal_by_name_reaches_the_command(shell: Shell, name: str, tty
 async def test_a_command_that_kills_its_keeper_only_ends_itself(shell: Shell) -> None:
     ended, _ = await shell.run("kill -9 $PPID; sleep 60")
     assert ended.code != 0
+
+
+@pytest.mark.parametrize("mode", [Mode.WORKSPACE_WRITE, Mode.OFF])
+async def test_a_command_that_stops_its_keeper_is_ended(shell: Shell, mode: Mode) -> None:
+    running = await shell.start("sleep 7103.5 & kill -STOP $PPID; sleep 7103.5", policy={"mode": mode})
+    pids = await asyncio.to_thread(lambda: wait_until_alive(7103.5, 2) or alive(7103.5))
+    running.kill()
+    await asyncio.wait_for(running.ended(), WAIT_S)
+    running.close()
+    assert len(pids) == 2 and not alive(7103.5)
+
+
+def test_what_may_not_be_ended_keeps_nothing_else_alive() -> None:
+    """As a process of another user."""
+    script = """
+import os, subprocess, sys
+sys.path.insert(0, sys.argv[1])
+from sandbox import guard
+first, other, last = (subprocess.Popen(["sleep", "60"]) for _ in range(3))
+kill = os.kill
+def refused(pid, number):
+    if pid == other.pid:
+        raise PermissionError
+    kill(pid, number)
+os.kill = refused
+guard._end_all()
+print(*(os.path.exists(f"/proc/{one.pid}") for one in (first, other, last)))
+kill(other.pid, 9)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(ROOT)], capture_output=True, text=True, timeout=WAIT_S
+    )
+    assert done.stdout == "False True False\n", done.stderr
 
 
 @pytest.mark.parametrize("mode", [Mode.WORKSPACE_WRITE, Mode.OFF])
