@@ -82,6 +82,14 @@ def test_a_command_of_the_git_lane_says_so() -> None:
     assert "  ▣ git lane: .git was writable for this command" in rows
 
 
+def test_a_command_that_ran_in_no_sandbox_says_so() -> None:
+    [started] = scenes.running("c1")
+    assert isinstance(started, events.CallStarted)
+    begun = [*scenes.proposed("c1", "exec_command", "ls ~"), replace(started, sandbox="no sandbox")]
+    rows = drawn(*begun, *scenes.ended("c1", "exec_command"))
+    assert "  ▣ no sandbox: this command ran as you" in rows
+
+
 @pytest.mark.parametrize(
     ("why", "word", "right"),
     [

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 
 from agent_tui.call_facts import denied, found, hosts_tried
+from agent_tui.granted import BARE
 from agent_tui.tui import words
 from agent_tui.tui.glyphs import own_words
 from agent_tui.tui.transcript import changes as changed
@@ -291,6 +292,8 @@ def _after(call: Call, expanded: bool, look: Look) -> list[Line]:
             rows += _noted(glyphs.sandbox, said, "attention" if failed else "muted", look)
     if ", git lane" in call.sandbox and call.is_over and not call.by_person:
         rows += _noted(glyphs.sandbox, "git lane: .git was writable for this command", "muted", look)
+    if call.sandbox == BARE and call.tool == "exec_command" and call.is_over and not call.by_person:
+        rows += _noted(glyphs.sandbox, "no sandbox: this command ran as you", "attention", look)
     if call.feedback:
         rows += _noted(glyphs.steer, f"you said: {call.feedback}", "text", look)
     if call.edited:
@@ -325,7 +328,7 @@ def _stored(call: Call, look: Look) -> list[Line]:
     if look.facts and call.checkpoint_id and not call.changes:
         facts.append("no files changed")
     if look.facts and call.sandbox and (call.checkpoint_id or call.tool == "exec_command"):
-        facts.append(f"sandbox {call.sandbox}")
+        facts.append(call.sandbox if call.sandbox == BARE else f"sandbox {call.sandbox}")
     text = untrusted(own_words(" · ", look.glyphs).join(facts), "muted")
     return wrap(text, look.width, first=(Span("  "),), rest=(Span("  "),)) if facts else []
 
