@@ -102,11 +102,19 @@ class Views:
         at = words.time_of_day(self._app.session.rolled_back_at)
         self._open(PreviewView(self._app, undo, mode if undo else "conversation", redo_at=at))
 
-    def diff(self, title: str, args: dict[str, str], *, before: str = "before", after: str = "after") -> None:
-        """A diff of a call, turn, session, or since a checkpoint."""
+    def diff(
+        self,
+        title: str,
+        args: dict[str, str],
+        *,
+        before: str = "before",
+        after: str = "after",
+        path: str = "",
+    ) -> None:
+        """A diff of a call, turn, session, or since a checkpoint; at the file `path`, where it is in it."""
         from agent_tui.tui.screens.diff import DiffView
 
-        self._open(DiffView(self._app, title=title, args=args, before=before, after=after))
+        self._open(DiffView(self._app, title=title, args=args, before=before, after=after, path=path))
 
     def diff_of(self, card: Card) -> None:
         """The diff of a card's last call."""

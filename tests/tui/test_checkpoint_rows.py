@@ -12,6 +12,7 @@ from checkpoints.types import (
     Author,
     Cause,
     Checkpoint,
+    Conflict,
     FileChange,
     Operation,
     Phase,
@@ -100,6 +101,26 @@ async def test_a_rollback_names_each_kind_of_step(tmp_path: Path) -> None:
         await it.until("change 4")
         for row in ("M WRITE", "X MODE", "M LINK", "M MKDIR/", "create 1", "A NEW/", "D DELETE", "D RMDIR/"):
             assert row in it.screen
+
+
+async def test_the_diff_of_a_preview_begins_with_the_picked_file(tmp_path: Path) -> None:
+    conflicts = tuple(
+        Conflict(path=path, author=Author.EXTERNAL, changed_at=0.0, reason="changed by you")
+        for path in ("a.py", "b.py")
+    )
+    plan = RollbackPlan(target="7f3a/17", operations=(), conflicts=conflicts)
+    many = "".join(f"+{number}\n" for number in range(30))
+    text = "".join(
+        f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -0,0 +1,30 @@\n{many}"
+        for path in ("a.py", "b.py")
+    )
+    data = {commands.Subject.ROLLBACK_PLAN: encode(plan), commands.Subject.DIFF: text}
+    async with driven(tmp_path, on=gallery.Scene(data=data).on) as it:
+        await it.type("/rollback 7f3a/17\r")
+        await it.until("conflicts 2")
+        await it.press("down", "d")
+        await it.until("file 2 of 2")
+        assert "M b.py" in it.screen
 
 
 async def test_what_was_merged_is_not_said_to_equal_the_checkpoint(tmp_path: Path) -> None:

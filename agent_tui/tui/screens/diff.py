@@ -29,8 +29,10 @@ class DiffView(View):
         args: dict[str, str],
         before: str = "before",
         after: str = "after",
+        path: str = "",
     ) -> None:
         super().__init__(agent)
+        self._path = path  # of the file that is shown first; empty: the first of them
         self._title = title
         self._args = args
         self._sides = (before, after)
@@ -45,6 +47,11 @@ class DiffView(View):
         except RefusedError as error:
             self._files, self._failure = [], str(error)
         self.draw()
+        at = next((at for at, file in enumerate(self._files) if file.path == self._path), 0)
+        self._path = ""
+        if at:
+            self.body.scroll(self._headings()[at] - self.body.top)
+            self.draw_frame()
 
     @property
     def _side_by_side(self) -> bool:

@@ -222,8 +222,9 @@ class PreviewView(View):
             self._mode = wanted if self._mode == "both" else "both"
         elif character == "d" and self._target:
             self.agent.views.diff(
-                f"since {self._target}", {"checkpoint": self._target}, before=self._target, after="now"
-            )
+                f"since {self._target}", {"checkpoint": self._target}, before=self._target, after="now",
+                path=conflicts[self._at].path if conflicts and self._chooses else "",
+            )  # fmt: skip
         else:
             return False
         self.draw()
