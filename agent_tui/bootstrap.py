@@ -137,8 +137,9 @@ def sandbox_trouble(config: Config) -> tuple[str, str] | None:
 async def _open_session(
     start: Start, config: Config, stack: AsyncExitStack
 ) -> "tuple[SessionPlace, Session, str]":
-    from checkpoints.index import remove_unused
+    from checkpoints.index import remove_session, remove_unused
     from checkpoints.owner import OwnedError, Owner
+    from checkpoints.records import RecordsError
     from checkpoints.salvage import open_or_salvage
 
     place = place_of(start, config)
@@ -158,7 +159,12 @@ async def _open_session(
     from agent_tui.engine.clock import SystemClock
     from agent_tui.engine.session import Session
 
-    records, damage = await opening
+    try:
+        records, damage = await opening
+    except RecordsError:
+        if not start.resume:  # no session began, so none is damaged
+            remove_session(place)
+        raise
     stack.push_async_callback(records.close)
     session = await Session.load(records, SystemClock())
     beating = asyncio.create_task(owner.keep_beating())

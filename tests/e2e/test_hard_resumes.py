@@ -77,6 +77,18 @@ def test_a_session_that_was_killed_is_not_called_damaged_on_a_full_disk(
         told_once(disk.run(program, "exec", *flags, "--last", "go on"), 5, "the disk is full; make room")
 
 
+@pytest.mark.parametrize("size", ["32k", "64k"])  # no room for the store, and none for a record
+def test_a_start_on_a_full_disk_leaves_no_session(
+    program: Program, model_server: ModelServer, size: str
+) -> None:
+    small = program.home / "small"
+    program = replace(program, extra={"AGENT_TUI_STATE_DIR": str(small)})
+    with small_disk(small, size) as disk:
+        started = disk.run(program, "exec", *model_flags("chat", model_server.base_url()), "go")
+        told_once(started, 5, "disk is full")
+        assert disk.run(program, "sessions").out.startswith("no sessions are stored here")
+
+
 def spoil(disk: SmallDisk, how: str) -> None:
     if how == "full":
         disk.fill()
