@@ -190,7 +190,8 @@ class Work:
             paused = self.session.fold.task_status is TaskStatus.PAUSED
             if paused and not self.stop.now.is_set():
                 await inbox.give_back(self.session, "the run stopped")
-            self.session.show(StatusChanged(activity="", branch=self.ports.branch()))
+            used = self._meter.tokens(view_of(self.scope()))  # with the last answer, as `/context` counts
+            self.session.show(StatusChanged(activity="", branch=self.ports.branch(), context_used=used))
 
     def _return_to_chosen_model(self) -> None:
         if self._relay.has_changed or self._relay.is_planning or self._relay.has_choice:

@@ -34,6 +34,7 @@ from agent_tui.engine.events import (
     RolledBack,
     SessionClosed,
     SettingChanged,
+    StatusChanged,
     TerminalChanged,
     TurnEnded,
 )
@@ -101,6 +102,8 @@ async def test_facts_of_a_session_are_told_as_plain_data(tmp_path: Path) -> None
         assert transcript == [event for event in run.seen if event.is_durable]
         context = await ask(run, Subject.CONTEXT)
         assert isinstance(context, dict) and context["window"] == 100_000
+        used = [body.context_used for body in run.bodies(StatusChanged) if body.context_used is not None]
+        assert used[-1] == context["total"], "with the last answer"
         assert "be brief" in str(await ask(run, Subject.REQUEST))
 
 
