@@ -291,6 +291,8 @@ def _instead(assessment: Assessment) -> str:
         )
     if assessment.hard_line:
         return "Do not try it in another form; tell the user what should be run and why"
+    if assessment.grant is Grant.NONE:  # it needs nothing beyond the sandbox, so nothing inside it is left
+        return "Go on without it, and tell the user what was not done"
     return "Go on without it, or do it inside the workspace and the sandbox"
 
 

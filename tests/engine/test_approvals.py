@@ -182,6 +182,9 @@ def test_never_refuses_what_would_ask_and_says_what_works(headless: Bench) -> No
     assert (verdict.kind, verdict.unavailable) == ("deny", True)
     assert verdict.text.startswith("approval unavailable: ")
     assert "by themselves" in verdict.text
+    headless.rules('[[rule]]\naction = "ask"\nrun = "make"\n')
+    verdict = headless.judge("make")  # was to run inside the sandbox already
+    assert verdict.text.endswith("Go on without it, and tell the user what was not done")
 
 
 def test_interactive_never_is_no_missing_person(tmp_path: Path) -> None:
