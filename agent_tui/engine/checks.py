@@ -303,9 +303,9 @@ def _command(tokens: Sequence[_Token]) -> str | _Block:
     if not re.match(_ASSIGNMENT, name):
         name = re.sub(r"\\(.)|['\"]", r"\1", name, flags=re.DOTALL)
     text = " ".join([name, *words[1:]])
-    if re.match(_CHANGES_THE_REST, text):
-        raise _NotFollowedError
     whole = " ".join(token.text for token in tokens)
+    if re.match(_CHANGES_THE_REST, text) or (re.match(_LEAVES, text) and re.search(_HIDES, whole)):
+        raise _NotFollowedError  # a command that runs for a word of `exit` may give it its code
     hides = re.search(_HIDES, whole)
     if hides and re.search(rf"(?<![\w.-]){_NAMES}(?![\w.-])", whole[hides.end() :]):
         return _Block(has_check=True, may_leave=re.match(f"{_LEAVES}|{_EXECUTES}", text) is not None)

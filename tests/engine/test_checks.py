@@ -110,6 +110,8 @@ $T "exit 0" EXIT; pytest
 {trap,"exit 0",EXIT}; pytest
 X=1 eval "pytest() { :; }"; pytest
 'exit' 0; pytest
+pytest || X=$(a) exit
+pytest; exit >$(a)
 >out exit 0; pytest
 $(echo exit) 0; pytest
 {exit,0}; pytest
