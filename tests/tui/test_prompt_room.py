@@ -158,3 +158,12 @@ async def test_a_wider_grant_says_that_git_is_open_beside_it(tmp_path: Path) -> 
         await it.press("g")
         assert "network on, for this command" in it.screen
         assert "commit to git too, everything else as before" in it.screen
+
+
+async def test_several_rules_of_one_line_stand_below_each_other(tmp_path: Path) -> None:
+    several = {"rule": "run make\nrun rm -r build", "rule_allows": "`make` in ~/src\n`rm -r build` in ~/src"}
+    play = scenes.approval(1, "make && rm -r build", **several)
+    async with driven(tmp_path, [*scenes.turn(), *play]) as it:
+        await it.wait_for_arming()
+        await it.press("p")
+        assert "  rule        run  make\n              run  rm -r build\n" in it.screen

@@ -39,7 +39,8 @@ class Saving:
             more = " and all that begins like it" if kind in ("run", "edit", "read", "write") else ""
             rows += fact("would deny", untrusted(f"`{body}`{more}", strict=True), look, columns=LABEL)
         else:
-            rows = fact("rule", untrusted(f"{kind}  {body}", "strong", strict=True), look, columns=LABEL)
+            apart = "\n".join("  ".join(each.split(" ", 1)) for each in rule.split("\n"))  # one, or several
+            rows = fact("rule", untrusted(apart, "strong", strict=True), look, columns=LABEL)
             rows += fact("would allow", untrusted(self._allows(rule), strict=True), look, columns=LABEL)
         refused = "" if self.denies else NOT_BY_RULE.get(kind, "")
         if refused:
