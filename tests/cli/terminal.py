@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
+from tests.jobs import be_a_job_of_mine, job_of
 from tests.program import Program, command
 from tests.waiting import WAIT_S
 
@@ -20,8 +21,11 @@ from tests.waiting import WAIT_S
 class Terminal:
     """One start of the program in a terminal of 100×30; output is kept whole."""
 
-    def __init__(self, program: Program, *argv: str, line: Sequence[str] = (), **environ: str) -> None:
-        """`line` starts the program in another way than the usual one."""
+    def __init__(
+        self, program: Program, *argv: str, line: Sequence[str] = (), shell: bool = False, **environ: str
+    ) -> None:
+        """`line` starts the program in another way than the usual one; with `shell` it is a job of a shell,
+        which can continue it."""
         self.seen = ""
         self._read = 0
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a read may end within a letter
@@ -29,11 +33,14 @@ class Terminal:
         if self._pid == 0:
             # before the program can ask for it
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+            if shell:
+                be_a_job_of_mine()
             os.chdir(program.workspace)
             words = [*(line or command(*program.hidden, first=program.first)), *argv]
             # no such answer comes from here, and the editor of lines would wait for one at each prompt
             silent = {"PROMPT_TOOLKIT_NO_CPR": "1"}
             os.execvpe(words[0], words, program.environ | silent | environ)
+        self.pid = job_of(self._pid) if shell else self._pid
 
     def __enter__(self) -> Self:
         return self
@@ -42,7 +49,8 @@ class Terminal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._pid:
-            os.kill(self._pid, 9)
+            for one in {self.pid, self._pid}:
+                os.kill(one, 9)
             os.waitpid(self._pid, 0)
         os.close(self._fd)
 

@@ -20,8 +20,8 @@ FRAME, FRAME_END = "\x1b[?2026h", "\x1b[?2026l"
 class Screen(Terminal):
     """A terminal whose picture can be read; as newer ones do, it shows a frame once it is whole."""
 
-    def __init__(self, program: Program, *argv: str, line: Sequence[str] = ()) -> None:
-        super().__init__(program, *argv, line=line)
+    def __init__(self, program: Program, *argv: str, line: Sequence[str] = (), shell: bool = False) -> None:
+        super().__init__(program, *argv, line=line, shell=shell)
         self._screen = pyte.Screen(100, 30)
         self._stream = pyte.Stream(self._screen)
         self._drawn = 0

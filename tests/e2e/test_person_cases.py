@@ -14,9 +14,11 @@ import pytest
 from tests.e2e.project import call
 from tests.e2e.running import Bell
 from tests.e2e.screen import Screen
+from tests.jobs import is_stopped
 from tests.model_server.fixture import ModelServer
 from tests.processes import processes_with, seconds
 from tests.program import Program, model_flags
+from tests.waiting import until
 
 ASK = "import getpass; print(len(getpass.getpass('PW? ')))"
 MARK = seconds()
@@ -29,8 +31,10 @@ def program(tmp_path: Path) -> Program:
     return Program.at(tmp_path, OPENAI_API_KEY="sk-test-openai", ANTHROPIC_API_KEY="sk-test-anthropic")
 
 
-def start(program: Program, server: ModelServer, *argv: str, dialect: str = "chat") -> Screen:
-    return Screen(program, *argv, *model_flags(dialect, server.base_url(dialect)))
+def start(
+    program: Program, server: ModelServer, *argv: str, dialect: str = "chat", shell: bool = False
+) -> Screen:
+    return Screen(program, *argv, *model_flags(dialect, server.base_url(dialect)), shell=shell)
 
 
 def fresh_settings() -> list[Any]:
@@ -140,16 +144,15 @@ def test_a_command_goes_on_behind_a_suspended_interface(
         ignored.write("/gate\n")
     waits = "echo up > bell; cat gate; echo down > bell"
     model_server.script([{"calls": [call("exec_command", cmd=waits)]}, {"text": "came back"}])
-    with start(program, model_server, "go") as screen:
+    with start(program, model_server, "go", shell=True) as screen:
         assert bell.wait() == "up\n"
         screen.type("a draft")
         screen.shows("running 1 call", "a draft")
         screen.type("\x1a")
-        _, status = os.waitpid(screen._pid, os.WUNTRACED)
-        assert os.WIFSTOPPED(status)
+        until(lambda: is_stopped(screen.pid))
         gate.write_text("over\n")
         assert bell.wait() == "down\n", "the command is not stopped with it"
-        os.kill(screen._pid, signal.SIGCONT)
+        os.kill(screen.pid, signal.SIGCONT)
         screen.shows("│ over", "came back", "● done", "a draft")
         screen.type("\x03")
         screen.leave()

@@ -11,11 +11,11 @@ import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 
 import pyte
 
 from tests import picture
+from tests.jobs import be_a_job_of_mine, is_stopped, job_of
 from tests.waiting import WAIT_S, until
 
 ALTERNATE_SCREEN = 1049
@@ -60,10 +60,10 @@ class Tty:
         self._leader, self._fd = pty.fork()
         if self._leader == 0:  # the child: nothing but exec
             if shell:
-                _be_a_job_of_mine()
+                be_a_job_of_mine()
             os.chdir(cwd)
             os.execvpe(argv[0], list(argv), dict(env))
-        self.pid = _job_of(self._leader) if shell else self._leader
+        self.pid = job_of(self._leader) if shell else self._leader
         self.resize(columns, rows)
 
     # --- the screen ----------------------------------------------------------------------------
@@ -198,8 +198,7 @@ class Tty:
 
     def await_stop(self) -> None:
         """Wait until a signal has stopped the program."""
-        state = Path(f"/proc/{self.pid}/stat")
-        until(lambda: self.pump() and state.read_text().rpartition(")")[2].split()[0] == "T")
+        until(lambda: self.pump() and is_stopped(self.pid))
 
     def line_settings(self) -> list[object]:
         return termios.tcgetattr(self._fd)
@@ -213,25 +212,6 @@ class Tty:
                 os.waitpid(self._leader, 0)
         if self._fd >= 0:
             os.close(self._fd)
-
-
-def _be_a_job_of_mine() -> None:
-    """As an interactive shell does: returns in a child that has the terminal, in a group of its own."""
-    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-    job = os.fork()
-    os.setpgid(job, job)
-    os.tcsetpgrp(0, job or os.getpid())
-    if job:
-        _, status = os.waitpid(job, 0)
-        code = os.waitstatus_to_exitcode(status)
-        os._exit(code if code >= 0 else 128 - code)
-    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
-
-
-def _job_of(leader: int) -> int:
-    children = Path(f"/proc/{leader}/task/{leader}/children")
-    until(lambda: children.read_text())
-    return int(children.read_text())
 
 
 Starts = Callable[..., Tty]
