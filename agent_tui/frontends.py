@@ -95,7 +95,7 @@ def _opening(*, sandboxed: bool) -> str:
     without = "" if sandboxed else " No sandbox here, so each command asks."
     return (
         f"Demo: the model is scripted and knows only this task. The loop,{sandbox}\n"
-        f"the approvals and the checkpoints are real. You work on a copy, gone afterwards.{without}\n\n"
+        f"the approvals and checkpoints are real. You work on a copy, gone afterwards.{without}\n\n"
     )
 
 
