@@ -258,15 +258,17 @@ class AgentApp(App[int], inherit_bindings=False):
         """Every key comes by here first, whoever takes it."""
         if isinstance(event, toolkit.Key | toolkit.Paste):
             self.notifier.key_at = self.clock.wall()
-        if not (isinstance(event, toolkit.Key) and self.acts.lead_away(event)):
-            await super().on_event(event)
+        if isinstance(event, toolkit.Key) and (self.acts.lead_away(event) or self._sent_on(event)):
+            return
+        await super().on_event(event)
 
-    def on_key(self, event: toolkit.Key) -> None:
-        """A key that nothing took, as while the terminal is too small: it is not lost."""
-        is_lost = self.focused is None and len(self.screen_stack) == 1
-        if is_lost and event.key not in self.keymap.anywhere:
-            event.prevent_default()  # the toolkit would move the focus by Tab
-            self.editor.post_message(toolkit.Key(event.key, event.character))
+    def _sent_on(self, event: toolkit.Key) -> bool:
+        """A key that nothing would take, as in too small a terminal, goes to the editor; here, since on its way
+        through the screen the focus may come back, and it would be lost."""
+        if event.is_forwarded or len(self.screen_stack) != 1 or event.key in self.keymap.anywhere:
+            return False
+        self.app_focus = True  # as the toolkit does with a key, which gives the focus back
+        return self.focused is None and self.editor.post_message(toolkit.Key(event.key, event.character))
 
     # --- events of the engine ------------------------------------------------------------------
 
