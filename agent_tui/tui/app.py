@@ -263,8 +263,8 @@ class AgentApp(App[int], inherit_bindings=False):
         await super().on_event(event)
 
     def _sent_on(self, event: toolkit.Key) -> bool:
-        """A key that nothing would take, as in too small a terminal, goes to the editor; here, since on its way
-        through the screen the focus may come back, and it would be lost."""
+        """A key that nothing would take, as in too small a terminal, goes to the editor; not later, when the
+        focus may be back and it would be lost."""
         if event.is_forwarded or len(self.screen_stack) != 1 or event.key in self.keymap.anywhere:
             return False
         self.app_focus = True  # as the toolkit does with a key, which gives the focus back
